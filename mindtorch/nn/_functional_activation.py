@@ -149,7 +149,8 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None) -> Tensor:
     """softmax of -input."""
-    return _softmax(-input, _implied_dim("softmin", input) if dim is None else dim, dtype=dtype)
+    dim = _implied_dim("softmin", input) if dim is None else dim
+    return _softmax(-input, dim, dtype=dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None) -> Tensor:
@@ -159,9 +160,10 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
 def _implied_dim(name, input):
     """The dim that torch takes, with a warning, when none is given."""
+    dims = input.dim()
     warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
                   "argument.", stacklevel=3)
-    return 0 if input.dim() in (0, 1, 3) else 1
+    return 0 if dims in (0, 1, 3) else 1
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:

@@ -124,12 +124,12 @@ def broadcast_shapes(*shapes):
     for shape in shapes:
         for position in range(-1, -1 - len(shape), -1):
             size = shape[position]
-            if size < 0:
-                raise ValueError("Attempting to broadcast a dimension with negative length!")
             if size in (1, made[position]):
                 continue
             if made[position] != 1:
                 raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape")
+            if size < 0:
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
             made[position] = size
     return Size(made)
 

@@ -291,6 +291,10 @@ def _reflect(reflectors, tau, matrix, order, adjoint):
 def ormqr(input, input2, input3, left=True, transpose=False):
     """The product of the unitary matrix of geqrf and `other`."""
     require_matrices(input, "torch.ormqr")
+    for name, each in (("tau", input2), ("other", input3)):
+        if each.dtype is not input.dtype:
+            raise RuntimeError(f"torch.ormqr: Expected input and {name} to have the same dtype, but input has dtype "
+                               f"{input.dtype} and {name} has dtype {each.dtype}")
     side = -2 if left else -1
     if input3.dim() < 2 or input3.shape[side] != input.shape[-2]:
         raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
@@ -647,7 +651,7 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     _require_tensors("svd_lowrank", A=A)
     q = 6 if q is None else q
     rows, columns = A.shape[-2:]
-    A = A if M is None else A - M
+    A = A if M is None else A - M.broadcast_to(A.shape)
     wide = rows < columns
     tall = conj_transpose(A) if wide else A
     basis = _orthonormal(_matmul(tall, _randn(tall.shape[-1], q, dtype=A.dtype, device=A.device)))

@@ -288,7 +288,8 @@ def _trapezoids(y, x, dx, dim, name):
         x = x.reshape((1,) * (y.dim() - x.dim()) + tuple(x.shape))
     if x is not None and x.dim() == 1 and x.shape[0] != y.shape[dim]:
         raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
-    heights = y.narrow(dim, 0, length) + y.narrow(dim, 1, length)
+    length = max(length, 0)
+    heights = y.narrow(dim, 0, length) + y.narrow(dim, min(1, y.shape[dim]), length)
     return heights * (_spacing(y, x, dim) if x is not None else dx) / 2.
 
 
@@ -300,6 +301,7 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
     if x is not None:
         return _trapezoids(y, x, dx, dim, "trapezoid").sum(dim)
     _check_samples(y, x, "trapezoid")
+    _check_real_step(dx, "trapezoid")
     # The ends count half. Integers are summed in int64 before anything is halved.
     return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * dx
 
@@ -312,9 +314,16 @@ def trapz(y, x=None, *, dx=1, dim=-1):
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     """The integrals of y up to each point but the first."""
     _require_tensors("cumulative_trapezoid", y=y)
-    if y.shape[dim] == 0:
-        return y.new_empty(y.shape)
+    if x is None:
+        _check_real_step(dx, "cumulative_trapezoid")
+        if y.shape[dim] == 0:
+            return y.new_empty(y.shape)
     return _trapezoids(y, x, dx, dim, "cumulative_trapezoid").cumsum(dim)
+
+
+def _check_real_step(dx, name):
+    if isinstance(dx, complex):
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
 
 
 def _edge_slopes(input, dim, steps, edge_order):
