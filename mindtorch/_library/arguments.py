@@ -123,8 +123,9 @@ def _misfit(schema, args, named, is_method):
 def wrong_arguments(function, args, kwargs):
     """The TypeError of a call whose arguments fit no overload; None if they fit one, or if there are none."""
     name = function.__name__
-    # The schemas of `to` leave out what torch's parser takes: a device alone.
-    if name == "to" or hasattr(function.__wrapped__, "refuses"):
+    # The schemas of `to` leave out what torch's parser takes: a device alone; those of `norm`, a function in Python,
+    # an order in words.
+    if name in ("to", "norm") or hasattr(function.__wrapped__, "refuses"):
         return None
     overloads = _overloads(name) or _overloads(name.removesuffix("_"))
     if not overloads:

@@ -732,3 +732,17 @@ def test_the_derivative_of_ldexp_is_the_power_of_a_negative_integer(device):
     x = mindtorch.ones(3, device=device, requires_grad=True)
     mindtorch.ldexp(x, mindtorch.tensor([-2, 0, 3], device=device)).sum().backward()
     assert x.grad.tolist() == [0.25, 1, 8]
+
+
+def test_the_spacing_of_a_gradient_may_be_bytes_that_wrap(device):
+    def slopes(lib, where):
+        values = lib.tensor([[1.0, 5.0, -2.0], [4.0, -3.0, 8.0]], device=where)
+        return str(lib.gradient(values, dim=1, spacing=[whole(lib, where, "uint8", 2, 6, 2)])[0].cpu())
+    assert slopes(mindtorch, device) == slopes(torch, "cpu")
+
+
+@pytest.mark.parametrize("name", ["trapz", "trapezoid"])
+def test_no_integral_of_flags(name, device):
+    for lib, where in ((torch, "cpu"), (mindtorch, device)):
+        with pytest.raises(RuntimeError, match="received a bool input for `y`"):
+            getattr(lib, name)(flags(lib, where), dx=2.0)

@@ -327,3 +327,14 @@ def test_dtypes_that_least_squares_refuse(dtypes, options, device):
             lib.linalg.lstsq(one, other, **options)
         return error.type, str(error.value).partition("`driver`")[0]
     assert refused(mindtorch, device) == refused(torch, "cpu")
+
+
+@pytest.mark.parametrize("order", ["fro", 2, 0, numpy.inf, None, "inf"])
+@pytest.mark.parametrize("method", [False, True])
+def test_norms_of_integers_are_refused(order, method, device):
+    def refused(lib, where):
+        whole = lib.ones(2, 2, dtype=lib.int64, device=where)
+        with pytest.raises(RuntimeError) as error:
+            whole.norm(order) if method else lib.norm(whole, order)
+        return str(error.value)
+    assert refused(mindtorch, device) == refused(torch, "cpu")

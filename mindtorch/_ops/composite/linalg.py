@@ -781,7 +781,7 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     if p == "nuc":
         return matrix_norm(input, p, (0, 1) if dim is None and input.dim() == 2 else dim, keepdim, dtype=dtype)
     if isinstance(p, str) and p != "fro":
-        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
     return _vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
 
 

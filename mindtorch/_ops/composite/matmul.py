@@ -6,6 +6,8 @@ from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.python.torch_function import overridable
+from mindtorch._core.tensor.dtype import int8, int32, uint8
+from mindtorch._core.tensor.factories import empty
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._core.tensor.views import conj as _conj
 from mindtorch._ops.composite import common as _composite
@@ -42,6 +44,47 @@ def kron(input, other):
     left = input.reshape([n for size in outer for n in (size, 1)])
     right = other.reshape([n for size in block for n in (1, size)])
     return (left * right).reshape([a * b for a, b in zip(outer, block, strict=True)])
+
+
+_EXACT_PRODUCTS = 512       # products of 8-bit integers whose sum float32 holds exactly: 512 * 255 * 128 < 2 ** 24
+
+
+def _int_mm(input, mat2, *, out=None):
+    """The product of matrices of int8, or of uint8 and int8, in int32.
+
+    Computed in float32, by slices that are exact there: BLAS and the NPU multiply no integers of 8 bits.
+    """
+    _composite._require_tensors("_int_mm", input=input, mat2=mat2)
+    _check_int_mm(input, mat2)
+    rows, columns = input.shape[0], mat2.shape[1]
+    result = empty((rows, columns), dtype=int32, device=input.device).zero_() if out is None else out
+    if out is not None:
+        if out.dtype is not int32:
+            raise RuntimeError(f"int_mm_out_cpu: Expected result dtype to be of type kInt but got {c_type(out.dtype)}")
+        for dim, size in enumerate((rows, columns)):
+            if out.dim() <= dim or out.shape[dim] != size:
+                raise RuntimeError(f"int_mm_out_cpu: Expected result.size({dim}) to be {size} but got "
+                                   f"{out.shape[dim] if dim < out.dim() else 'none'}")
+        out.zero_()
+    left, right = input.float(), mat2.float()
+    for start in range(0, left.shape[1], _EXACT_PRODUCTS):
+        end = min(start + _EXACT_PRODUCTS, left.shape[1])
+        result += _matmul(left[:, start:end], right[start:end]).to(int32)
+    return result
+
+
+def _check_int_mm(input, mat2):
+    for name, tensor in (("self", input), ("mat2", mat2)):
+        if tensor.dim() != 2:
+            raise RuntimeError(f"int_mm_out_cpu: Expected {name} to be of dimension 2 but got {tensor.dim()}")
+    if input.shape[1] != mat2.shape[0]:
+        raise RuntimeError(f"int_mm_out_cpu: self.size(1) needs to match mat2.size(0) but got {input.shape[1]} and "
+                           f"{mat2.shape[0]}")
+    if input.dtype not in (int8, uint8):
+        raise RuntimeError("int_mm_out_cpu: Expected self dtype to be int8 or uint8 but got "
+                           f"{c_type(input.dtype)}")
+    if mat2.dtype is not int8:
+        raise RuntimeError(f"int_mm_out_cpu: Expected mat2 dtype to be of type int8 but got {c_type(mat2.dtype)}")
 
 
 @with_autocast_policy("tensordot")
@@ -370,5 +413,6 @@ def _safe_softmax(input, dim, dtype=None):
 
 
 FUNCTIONS = {"inner": inner, "vdot": vdot, "kron": kron, "tensordot": tensordot, "chain_matmul": chain_matmul,
-             "einsum": einsum, "bilinear": bilinear, "pdist": pdist, "_safe_softmax": _safe_softmax}
+             "einsum": einsum, "bilinear": bilinear, "pdist": pdist, "_safe_softmax": _safe_softmax,
+             "_int_mm": _int_mm}
 METHODS = {"inner": inner, "vdot": vdot, "kron": kron}

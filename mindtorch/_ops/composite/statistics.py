@@ -308,7 +308,7 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
 
 def trapz(y, x=None, *, dx=1, dim=-1):
     """Another name of trapezoid."""
-    return trapezoid(y, x, dx=dx, dim=dim)
+    return trapezoid(y, dx=dx, dim=dim) if x is None else trapezoid(y, x, dim=dim)
 
 
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
@@ -349,8 +349,8 @@ def _slopes(input, dim, spacing, edge_order):
         shape = [-1 if d == dim % input.dim() else 1 for d in range(input.dim())]
         steps = diff(spacing)
         left, right = steps.narrow(0, 0, length - 2).reshape(shape), steps.narrow(0, 1, length - 2).reshape(shape)
-        inner = (after * (left / (right * (left + right))) + at * ((right - left) / (left * right))
-                 - before * (right / (left * (left + right))))
+        inner = (before * (-right / (left * (left + right))) + at * ((right - left) / (left * right))
+                 + after * (left / (right * (left + right))))
         picked = [steps.select(0, i) for i in (0, 1 % (length - 1), length - 2, (length - 3) % (length - 1))]
         ends = (picked[0], picked[1]), (picked[2], picked[3])
     else:
