@@ -59,8 +59,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LoadEndianness", "SourceChangeWarning", "add_safe_globals", "clear_safe_globals", "default_restore_location",
+    "get_crc32_options",
     "get_default_load_endianness", "get_default_mmap_options", "get_safe_globals", "get_unsafe_globals_in_checkpoint",
-    "load", "location_tag", "normalize_storage_type", "register_package", "safe_globals", "save",
+    "load", "location_tag", "normalize_storage_type", "register_package", "safe_globals", "save", "set_crc32_options",
     "set_default_load_endianness", "set_default_mmap_options", "skip_data", "storage_to_tensor_type",
 ]
 
@@ -624,6 +625,31 @@ def _load_weights(data, persistent_load):
     except pickle.UnpicklingError as error:
         raise pickle.UnpicklingError(f"Weights only load failed. {UNSAFE}\n\nWeightsUnpickler error: {error}\n\n"
                                      f"{HELP}") from error
+
+
+def get_crc32_options() -> bool:
+    """Whether torch.save writes checksums: always.
+
+    Example:
+        >>> torch.serialization.get_crc32_options()
+        True
+    """
+    return True
+
+
+def set_crc32_options(compute_crc32: bool) -> None:
+    """Have torch.save write checksums, as it always does; NotImplementedError for False.
+
+    Files that torch has written without checksums are read all the same.
+
+    Arguments:
+        compute_crc32: True
+
+    Example:
+        >>> torch.serialization.set_crc32_options(True)
+    """
+    if not compute_crc32:
+        raise NotImplementedError("torch.serialization.set_crc32_options: archives always have checksums here.")
 
 
 def normalize_storage_type(storage_type: type) -> type:

@@ -22,7 +22,6 @@ _MASKED = "mindtorch has no masked tensors. Give the mask to the functions of to
 _DEPRECATED = "torch has deprecated it. Derive from torch.autograd.Function"
 _DIMENSIONS = "mindtorch has no first-class dimensions. Call einops.rearrange"
 _LAYOUT = "a gradient always has the strides of its parameter here"
-_CHECKSUMS = "archives always have checksums here"
 _PRIVATE = "this is private to PyTorch, and has no counterpart in mindtorch"
 
 NAMES = {
@@ -311,8 +310,6 @@ NAMES = {
         torch.func: rearrange""",
     _LAYOUT: """
         torch.autograd: enforce_grad_layout_policy""",
-    _CHECKSUMS: """
-        torch.serialization: get_crc32_options set_crc32_options""",
     _COMPILER: """
         torch.func: functionalize
         torch._C._dynamo:

@@ -53,7 +53,7 @@ OPERATORS = {
     "index_select": lambda lib, x, d, i: x.index_select(d, i),
     "gather": lambda lib, x, d, i: x.gather(d, lib.zeros_like(x, dtype=lib.int64)),
     "put": lambda lib, x, d, i: x.put(i, lib.ones(2, device=i.device)),
-    "index_put": lambda lib, x, d, i: x.index_put((i,), lib.ones((), device=i.device)),
+    "index_put": lambda lib, x, d, i: x.index_put((i % len(x),), lib.ones((), device=i.device)),
     "index_add": lambda lib, x, d, i: x.index_add(d, i, x.index_select(d, i)),
     "index_reduce": lambda lib, x, d, i: x.index_reduce(d, i, x.index_select(d, i), "amax"),
     "scatter": lambda lib, x, d, i: x.scatter(d, lib.zeros_like(x, dtype=lib.int64), x),

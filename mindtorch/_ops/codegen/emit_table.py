@@ -163,7 +163,7 @@ def schemas(table) -> str:
 _PRIVATE = {"_rms_norm_backward", "l1_loss_backward", "kl_div_backward", "binary_cross_entropy_with_logits_backward",
             "_dropout_mask", "_amp_non_finite_check_and_unscale_", "_slice", "_basic_index"}
 # In-place forms whose overloads torch names unlike those of the functions.
-_OVERLOADS = {"floor_divide_": "floor_divide_.Tensor", "pow_.Tensor_Tensor": "pow_.Tensor",
+_OVERLOADS = {"floor_divide_": "floor_divide_.Tensor", "ldexp_.Tensor": "ldexp_", "pow_.Tensor_Tensor": "pow_.Tensor",
               "pow_.Tensor_Scalar": "pow_.Scalar"}
 
 
