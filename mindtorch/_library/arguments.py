@@ -95,14 +95,17 @@ def _misfit(schema, args, named, is_method):
     """(the argument whose value has a wrong type, its position from 0 or None); None if the call fits; () if it has too
     few arguments, or too many.
     """
-    positional = [argument for argument in schema.arguments if not argument.kwarg_only]
+    arguments = schema.arguments
+    if is_method:                                           # polygamma(int n, Tensor self)
+        arguments = sorted(arguments, key=lambda argument: argument.name != "self")
+    positional = [argument for argument in arguments if not argument.kwarg_only]
     last = len(positional) - 1
     if last == is_method and positional[last].type.kind == "list" and len(args) > last and _is_int(args[last]):
         args = (*args[:last], args[last:])                  # sizes that are given one by one
     if len(args) > len(positional):
         return ()
     left = dict(named)
-    for place, argument in enumerate(schema.arguments):
+    for place, argument in enumerate(arguments):
         if place < len(args):
             value, at = args[place], place
         elif argument.name in left:

@@ -73,8 +73,9 @@ def test_lobpcg(options, device):
 
 
 def test_lobpcg_of_too_many_values():
-    with pytest.raises(ValueError, match="lobpcg: k is 4, expected 1 to 3"):
-        mindtorch.lobpcg(mindtorch.eye(3), k=4)
+    for library in (torch, mindtorch):
+        with pytest.raises(ValueError, match="is smaller than 3 x the number of requested eigenpairs"):
+            library.lobpcg(library.eye(3), k=2)
 
 
 def test_batch_norms_without_running_statistics():

@@ -170,6 +170,10 @@ REPEATS = {
         lib.ones(0, device=d), whole(lib, d, "int64"), output_size=0),
     "distances of two dtypes from nothing": lambda lib, d: lib.cdist(
         lib.ones(2, 5, device=d), lib.ones(0, 5, dtype=lib.float16, device=d)),
+    "coordinates that are NaN and that differ": lambda lib, d: lib.cat([lib.cdist(
+        lib.tensor([[1.0, float("nan")], [1.0, 2.0]], dtype=dtype, device=d),
+        lib.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=dtype, device=d), p=0.0).float()
+        for dtype in (lib.float32, lib.float64)]),
     "differences into fractions": lambda lib, d: lib.diff(
         whole(lib, d, "int32", 1, 4, 9), 2, out=lib.ones(1, device=d)),
     "combinations of one": lambda lib, d: lib.combinations(lib.ones(1, device=d), 70, True),

@@ -93,7 +93,7 @@ def _length(difference, p):
     if p == 2:
         return np.sqrt(np.einsum("...i,...i->...", size, size))
     if p == 0:
-        return (size != 0).sum(-1)
+        return np.where(np.isnan(size), size, size != 0).sum(-1)
     if p == np.inf:
         return size.max(-1, initial=0)
     return size.sum(-1) if p == 1 else np.power(np.power(size, p).sum(-1), 1 / p)

@@ -685,8 +685,9 @@ def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, lar
     if k is None:
         k = 1 if X is None else X.shape[-1]
     size = A.shape[-1]
-    if not 1 <= k <= size:
-        raise ValueError(f"lobpcg: k is {k}, expected 1 to {size}, the number of rows of A")
+    if size < 3 * k:
+        raise ValueError(f"LOBPCG algorithm is not applicable when the number of A rows (={size}) is smaller than 3 x "
+                         f"the number of requested eigenpairs (={k})")
     if B is None:
         values, vectors = _ATEN["linalg_eigh"](A)
     else:

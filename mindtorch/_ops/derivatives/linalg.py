@@ -383,6 +383,8 @@ def distances(x1, x2, p):
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     if difference.shape[-1] == 0:           # vector_norm refuses the largest of nothing, which is 0 here
         return difference.sum(-1)
+    if p == 0:                              # a norm counts NaN as one that is not 0; it makes a distance NaN
+        return ops.where(difference.isnan(), difference, difference != 0).sum(-1)
     return ops.linalg_vector_norm(difference, p, (-1,))
 
 

@@ -19,7 +19,7 @@ double distance(const double *x, const double *y, int64_t count, double p) {
     if (std::isinf(p)) {
       sum = isNan(size) || size > sum ? size : sum;
     } else if (p == 0.0) {
-      sum += size != 0.0 ? 1.0 : 0.0;
+      sum += isNan(size) ? size : size != 0.0 ? 1.0 : 0.0;
     } else {
       sum += p == 1.0 ? size : p == 2.0 ? size * size : std::pow(size, p);
     }
