@@ -1102,25 +1102,26 @@ def imag(input):
 # --- views of other elements than the memory holds -------------------------------------------------------------------
 # The bits of a tensor say so (tensor.pxd). Whoever reads or writes the elements computes conjugates and negatives.
 
+cdef TensorBase view_with_bit(TensorBase self, int bit):
+    cdef TensorBase view = make_view(self, self.ndim, self.sizes, self.strides, self.offset)
+    set_bits(view, self.bits ^ bit)
+    if torch_dispatch.active:
+        view = torch_dispatch.view_of(view, self, "_conj" if bit == CONJUGATED else "_neg_view", ())
+    if may_require_grad(self) and should_record_view(self, (view,)):
+        if bit == CONJUGATED:
+            record__conj(self, view)
+        else:
+            record__neg_view(self, view)
+    return view
+
+
 cdef TensorBase conjugate_view(TensorBase self):
     """The conjugates of a complex tensor."""
-    cdef TensorBase view = make_view(self, self.ndim, self.sizes, self.strides, self.offset)
-    set_bits(view, self.bits ^ CONJUGATED)
-    if torch_dispatch.active:
-        view = torch_dispatch.view_of(view, self, "_conj", ())
-    if may_require_grad(self) and should_record_view(self, (view,)):
-        record__conj(self, view)
-    return view
+    return view_with_bit(self, CONJUGATED)
 
 
 cdef TensorBase negative_view(TensorBase self):
-    cdef TensorBase view = make_view(self, self.ndim, self.sizes, self.strides, self.offset)
-    set_bits(view, self.bits ^ NEGATED)
-    if torch_dispatch.active:
-        view = torch_dispatch.view_of(view, self, "_neg_view", ())
-    if may_require_grad(self) and should_record_view(self, (view,)):
-        record__neg_view(self, view)
-    return view
+    return view_with_bit(self, NEGATED)
 
 
 def conj(input):
