@@ -201,11 +201,3 @@ def test_nothing_is_selected_from_a_dimension_without_elements(device):
         a.index_select(1, torch.tensor([0], device=device))
     assert a.index_select(0, torch.tensor([0, 0], device=device)).shape == (2, 0)
     assert a.index_select(1, torch.tensor([], dtype=torch.long, device=device)).shape == (2, 0)
-
-
-def test_dimensions_beside_a_mask_up_to_eight(device):
-    x = torch.arange(48.0, device=device).reshape(4, 1, 4, 3, 1)
-    chosen = x[torch.tensor([True, False, True, False], device=device), None, :, None, True]
-    assert chosen.shape == (2, 1, 1, 1, 4, 3, 1)
-    assert chosen.flatten().tolist() == x[::2].flatten().tolist()
-    assert x[:, :, :, :, :, None, True, None].shape == (4, 1, 4, 3, 1, 1, 1, 1)

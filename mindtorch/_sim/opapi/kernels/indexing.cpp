@@ -485,9 +485,9 @@ aclnnStatus advancedIndexShape(const aclOpExecutor &executor, const Operand &ind
   }
   IndexedDims indexed_dims;
   if (!broadcastIndices(indices, count, &indexed_dims)) return refuse(executor, "the indices do not broadcast");
-  int32_t rank = indexed_dims.shape.rank;
-  for (int32_t dim = 0; dim < indexed.rank; ++dim) rank += isIndexed(indices, count, dim) ? 0 : 1;
-  if (rank > static_cast<int32_t>(kMaxRank)) return refuse(executor, "the result has {} dimensions", rank);
+  if (indexed.rank + indexed_dims.shape.rank > static_cast<int32_t>(kMaxRank)) {
+    return refuse(executor, "the indices make {} dimensions of {}", indexed_dims.shape.rank, indexed.rank);
+  }
   *shape = resultShape(indexed, indices, count, indexed_dims);
   return ACLNN_SUCCESS;
 }
