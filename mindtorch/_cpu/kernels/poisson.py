@@ -86,7 +86,8 @@ def standard_gamma(shapes, stream):
     (2000)."""
     result = np.empty(shapes.shape, shapes.dtype)
     with DoublesOneByOne(stream) as uniform:
-        numbers = [_standard_gamma(shape, uniform, stream) for shape in _in_memory_order(shapes, result)]
+        numbers = [_standard_gamma(shape, shapes.dtype.type, uniform, stream)
+                   for shape in _in_memory_order(shapes, result)]
     return _with_layout_of(result, np.maximum(np.array(numbers).astype(result.dtype), np.finfo(result.dtype).tiny))
 
 
@@ -97,19 +98,21 @@ def sample_dirichlet(concentrations, stream):
     return np.clip(gammas / gammas.sum(-1, keepdims=True), kept.tiny, 1 - kept.epsneg).astype(concentrations.dtype)
 
 
-def _standard_gamma(shape, uniform, stream):
+def _standard_gamma(shape, rounded, uniform, stream):
+    """One number. As in torch, what comes of the shape alone is rounded to the tensor's dtype, the rest is float64."""
     scale = 1.0
     if shape < 1:
         if shape == 0:
             return 0.0
-        scale, shape = (1 - uniform()) ** (1 / shape), shape + 1
-    d = shape - _THIRD
+        scale, shape = (1 - uniform()) ** float(rounded(1 / shape)), float(rounded(shape + 1))
+    d = float(rounded(shape - _THIRD))
     c = 1 / sqrt(9 * d)
     while True:
         x = _normal(uniform, stream)
-        v = (1 + c * x) ** 3
-        if v <= 0:
+        y = 1 + c * x
+        if y <= 0:
             continue
+        v = y * y * y                   # torch's last bit, which a power would not give
         u = 1 - uniform()
         if u < 1 - _SQUEEZE * x ** 4 or log(u) < 0.5 * x * x + d * (1 - v + log(v)):
             return scale * d * v

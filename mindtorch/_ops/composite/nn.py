@@ -27,11 +27,13 @@ _SELU = (1.6732632423543772848170429916717, 1.0507009873554804934193349852946)  
 
 def selu(input):
     """elu scaled so that activations keep mean 0 and variance 1."""
+    _require_tensors("selu", input=input)
     return _elu(input, *_SELU)
 
 
 def selu_(input):
     """selu in place."""
+    _require_tensors("selu_", input=input)
     return _elu_in_place(input, *_SELU)
 
 
