@@ -92,3 +92,13 @@ def test_bernoulli_writes_to_any_dtype(dtype, device):
         assert lib.bernoulli(lib.tensor([0.0, 1.0, 1.0], device=device), out=out) is out
         return str(out.dtype), out.tolist()
     assert drawn(mindtorch, device) == drawn(torch, "cpu")
+
+
+@pytest.mark.parametrize("name", ["vdot", "linalg.norm", "kron", "linalg.matrix_norm", "isin", "float_power"])
+def test_an_out_with_elements_is_resized_with_a_warning(name, device):
+    dtype = {"isin": "bool", "float_power": "float64"}.get(name, "float32")
+    for size, warned in ((5, True), (0, False)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            CALLS[name](mindtorch, device, mindtorch.empty(size, dtype=getattr(mindtorch, dtype), device=device))
+        assert any("was resized" in str(each.message) for each in caught) == warned

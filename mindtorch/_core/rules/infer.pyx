@@ -516,6 +516,13 @@ cdef int warn_output_resized(TensorBase out, const Shape *shape) except -1:
     return 0
 
 
+def warn_of_resizing(TensorBase out not None, TensorBase result not None):
+    """Warn that an out= with elements gets the shape of a result."""
+    cdef Shape shape
+    same_shape(&shape, result)
+    warn_output_resized(out, &shape)
+
+
 cdef int check_output(TensorBase out, ScalarType dtype, int device_type, int device_index) except -1:
     if out.device_type != device_type or out.device_index != device_index:
         raise_device_mismatch(make_device(device_type, device_index), device_of(out))
