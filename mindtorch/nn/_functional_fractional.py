@@ -125,6 +125,6 @@ def _check(name, dims, input, kernel, sizes, samples):
     if samples.size(2) != dims:
         raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {samples.size(2)}.")
     for axis, size, width, count in zip(_AXES[-dims:], input.shape[-dims:], kernel, sizes, strict=True):
-        if count + width - 1 > size:
+        if count + width - 1 > size - (dims == 3):          # as in torch: three dimensions leave one element over
             function = name if dims == 2 else f"{name}_out"
             raise RuntimeError(f"{function}(): pool {axis} {width} too large relative to input {axis} {size}")

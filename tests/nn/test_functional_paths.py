@@ -166,6 +166,12 @@ def test_fractional_max_pool_refuses(shape, options, device):
     refused_alike(lambda lib, functional, x: functional.fractional_max_pool2d(x, **options), [numbers(*shape)], device)
 
 
+@pytest.mark.parametrize("sizes", [(2, 2, 3), (2, 3, 2), (3, 2, 2)])
+def test_fractional_max_pool_refuses_volumes(sizes, device):
+    refused_alike(lambda lib, functional, x: functional.fractional_max_pool3d(x, 2, output_size=sizes),
+                  [numbers(1, 2, 4, 4, 4)], device)
+
+
 def test_fractional_max_pool_refuses_samples(device):
     for samples in ((0, 3, 2), (1, 2, 2), (1, 3, 3), (3, 2)):
         refused_alike(lambda lib, functional, x, given: functional.fractional_max_pool2d(
