@@ -1,7 +1,6 @@
 """Layers that are a function with its arguments kept: most activations, losses and poolings."""
 from __future__ import annotations
 
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from mindtorch.nn.modules.module import Module
@@ -27,12 +26,6 @@ class FunctionLayer(Module):
         if "_function" in vars(cls) and not cls._passed:
             code = cls.__init__.__code__
             cls._passed = code.co_varnames[1:code.co_argcount + code.co_kwonlyargcount]
-        if "forward" not in vars(cls):          # a function of its own, by whose name Python's errors call it
-            inherited = cls.forward
-            cls.forward = FunctionType(inherited.__code__, inherited.__globals__, "forward", inherited.__defaults__,
-                                       inherited.__closure__)
-            cls.forward.__qualname__, cls.forward.__annotations__ = f"{cls.__name__}.forward", inherited.__annotations__
-            cls.forward.__module__, cls.forward.__doc__ = cls.__module__, inherited.__doc__
 
     def _store(self, given):
         Module.__init__(self)
