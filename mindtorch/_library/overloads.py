@@ -144,23 +144,22 @@ class OpOverloadPacket:
                 delattr(self, name)
 
     def __call__(self, /, *args, **kwargs):
-        overloads = self.overloads()
-        if len(overloads) == 1:
-            return getattr(self, overloads[0])(*args, **kwargs)
         failures = []
-        for name in overloads:
+        for name in self.overloads():
             operator = getattr(self, name)._operator
             try:
                 bound = operator.binder.bind(args, kwargs)
             except RuntimeError as error:
-                failures.append(str(error))
+                failures.append(error)
                 continue
             return operator.dispatch(*bound)
         others = _others_with_a_handler(args, kwargs)
         if others:
             return overrides.handle_torch_function(self, others, *args, **kwargs)
+        if len(failures) == 1:
+            raise failures[0]
         raise RuntimeError("Overloaded torch operator invoked from Python failed to match any schema:\n"
-                           + "\n\n".join(failures) + "\n\n")
+                           + "\n\n".join(map(str, failures)) + "\n\n")
 
 
 def _packet_of(namespace, name):

@@ -106,6 +106,12 @@ def qualified_name(func: Any) -> Any:
     return f"{'torch' if first == 'mindtorch' else first}{dot}{rest}.{name}"
 
 
+def _get_qualified_name(func: Any) -> str:
+    """The name by which passes know a function: that of generated code, but for operator, which Python has from C."""
+    name = func if isinstance(func, str) else qualified_name(func)
+    return f"_{name}" if name.startswith("operator.") else name
+
+
 def type_name(kind: Any) -> Any:
     """How annotations are written."""
     if kind is None or kind is type(None):

@@ -5,11 +5,13 @@ import copyreg
 import weakref
 from typing import Any
 
+from mindtorch._core.tensor import attributes
+
 _ABSENT = object()
 
 
 def swap_tensors(t1: Any, t2: Any) -> None:
-    """Exchanges class, attributes, data and gradients of two tensors; neither may have a history.
+    """Exchanges class, attributes, data, gradients and hooks of two tensors; neither may have a history.
 
     RuntimeError where a weak reference to one of them exists, or where their classes have different slots.
     """
@@ -21,7 +23,7 @@ def swap_tensors(t1: Any, t2: Any) -> None:
     slots = set(copyreg._slotnames(type(t1)))
     if slots != set(copyreg._slotnames(type(t2))):
         raise RuntimeError("Cannot swap t1 and t2 if they have different slots")
-    content = [(tensor.data, tensor.requires_grad, tensor.grad) for tensor in (t1, t2)]
+    data = [tensor.data for tensor in (t1, t2)]
     for name in ("__class__", "__dict__", *slots):
         held = [getattr(tensor, name, _ABSENT) for tensor in (t1, t2)]
         for tensor, value in zip((t1, t2), held[::-1], strict=True):
@@ -29,9 +31,5 @@ def swap_tensors(t1: Any, t2: Any) -> None:
                 setattr(tensor, name, value)
             elif hasattr(tensor, name):
                 delattr(tensor, name)
-    for tensor, (data, requires_grad, grad) in zip((t1, t2), content[::-1], strict=True):
-        tensor.grad = None
-        tensor.requires_grad_(False)
-        tensor.data = data
-        tensor.requires_grad_(requires_grad)
-        tensor.grad = grad
+    attributes.swap_autograd(t1, t2)
+    t1.data, t2.data = data[::-1]

@@ -7,7 +7,9 @@ import torch
 import torch.fx.experimental.normalize
 import torch.fx.passes.dialect.common.cse_pass
 import torch.fx.passes.fake_tensor_prop
+import torch.fx.passes.infra.partitioner
 import torch.fx.passes.infra.pass_manager
+import torch.fx.passes.operator_support
 import torch.fx.passes.shape_prop
 import torch.fx.passes.split_module
 import torch.fx.passes.split_utils
@@ -265,4 +267,116 @@ def test_fake_tensors_of_a_graph():
         assert isinstance(found, fake.FakeTensor)
         assert not any(isinstance(each, fake.FakeTensor) for each in real.parameters())
         return shapes, [tuple(node.meta["tensor_meta"].shape) for node in real.graph.nodes]
+    both(run)
+
+
+# --- groups of nodes that a backend supports -----------------------------------------------------------------------
+
+def branches(lib):
+    """Two branches that join, with a call of sin between: adds before it cannot be in one group with those behind."""
+    def forward(a, b):
+        first = a + b
+        left, right = first.sin() + 1, first + 2
+        low, high = right.split(1, 0)
+        return left + right, (low + high) * first
+    return lib.fx.symbolic_trace(forward)
+
+
+def supports(lib, *names):
+    """Supports calls of those names; OperatorSupport supports inputs as well, which no submodule can have."""
+    support = module(lib, "passes.operator_support")
+    return support.chain(support.OperatorSupport(dict.fromkeys(names)),
+                         support.create_op_support(lambda submodules, node: node.op.startswith("call_")))
+
+
+ADDS = "_operator.add", "_operator.getitem", "split"
+
+
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("names", [ADDS, ADDS[:1], ("_operator.getitem",), ("sin", "_operator.mul"), ()])
+def test_partitions(names, single):
+    def run(lib):
+        graph_module = branches(lib)
+        partitioner = module(lib, "passes.infra.partitioner").CapabilityBasedPartitioner(
+            graph_module, supports(lib, *names), allows_single_node_partition=single)
+        found = [sorted(node.name for node in each.nodes) for each in partitioner.propose_partitions()]
+        fused = partitioner.partition_and_fuse()
+        a, b = lib.arange(2.), lib.ones(2)
+        return found, [node.name for node in fused.graph.nodes], [t.tolist() for t in fused(a, b)]
+    both(run)
+
+
+@pytest.mark.parametrize("options", [{"skip_horizontal_fusion": True}, {"non_compute_ops": ["_operator.add"]},
+                                     {"allowed_single_node_partition_ops": ["_operator.mul"]}])
+def test_options_of_the_partitioner(options):
+    def run(lib):
+        support = supports(lib, "_operator.add", "_operator.mul", "sin")
+        partitioner = module(lib, "passes.infra.partitioner").CapabilityBasedPartitioner(
+            branches(lib), support, **options)
+        partitions = partitioner.propose_partitions()
+        found = [sorted(node.name for node in each.nodes) for each in partitions]
+        partitioner.remove_bookend_non_compute_ops(partitions)
+        return found, [sorted(node.name for node in each.nodes) for each in partitions]
+    both(run)
+
+
+def test_what_cannot_be_one_call():
+    def run(lib):
+        utils = module(lib, "passes.utils.fuser_utils")
+        graph_module = branches(lib)
+        nodes = {node.name: node for node in graph_module.graph.nodes}
+        pair = [nodes["add"], nodes["add_1"]]           # sin is between them
+        with pytest.raises(AssertionError) as error:
+            utils.fuse_by_partitions(graph_module, [dict.fromkeys(pair)])
+        fused, inputs, outputs = utils.fuse_as_graphmodule(
+            graph_module, [nodes["add"], nodes["sin"]], "Fused", always_return_tuple=True)
+        return (utils.validate_partition(pair), str(error.value), type(fused).__name__, list(map(str, inputs)),
+                list(map(str, outputs)), [t.tolist() for t in fused(lib.ones(2), lib.ones(2))],
+                list(map(str, utils.topo_sort(pair[::-1]))))
+    both(run)
+
+
+def test_support_by_dtype():
+    def run(lib):
+        support = module(lib, "passes.operator_support")
+        graph_module = lib.fx.symbolic_trace(lambda x, y: lib.mul(x.sin(), other=y))
+        module(lib, "passes.shape_prop").ShapeProp(graph_module).propagate(lib.ones(2), lib.ones(2, dtype=lib.float64))
+        conditions = (
+            support.OperatorSupport({"sin": (([lib.float32],), {}), "torch.mul": ((None,), {"other": [lib.float32]})}),
+            support.OpSupports.decline_if_input_dtype(lib.float64), support.OpSupports.decline_if_node_in_names({"y"}))
+        conditions += support.chain(*conditions), support.any_chain(*conditions)
+        return [[each.is_node_supported({}, node) for node in graph_module.graph.nodes] for each in conditions]
+    both(run)
+
+
+def test_names_of_targets():
+    def run(lib):
+        tools = module(lib, "passes.tools_common")
+        graph_module = lib.fx.symbolic_trace(lib.nn.Sequential(lib.nn.Linear(2, 2), lib.nn.Flatten()))
+        submodules = dict(graph_module.named_modules())
+        found = [tools.get_node_target(submodules, node) for node in graph_module.graph.nodes
+                 if node.op in tools.CALLABLE_NODE_OPS]
+        with pytest.raises(AssertionError):
+            tools.get_node_target(submodules, next(iter(graph_module.graph.nodes)))
+        return found, tools.get_acc_ops_name("sin"), tools.get_acc_ops_name(lib.relu)
+    both(run)
+
+
+def test_stable_topological_sort():
+    def run(lib):
+        graph_module = branches(lib)
+        nodes = {node.name: node for node in graph_module.graph.nodes}
+        nodes["add_3"].append(nodes["add"])
+        nodes["output"].append(nodes["sin"])
+        module(lib, "passes.tools_common").stable_topological_sort(graph_module)
+        graph_module.graph.lint()
+        return [node.name for node in graph_module.graph.nodes]
+    both(run)
+
+
+def test_packets_are_traced_as_such():
+    """An operator of torch.ops stands in a graph as it was called: without its overload, or with it."""
+    def run(lib):
+        calls = lib.fx.symbolic_trace(lambda x: lib.ops.aten.permute.default(lib.ops.aten.permute(x, [0]), [0]))
+        return [str(node.target) for node in calls.graph.nodes]
     both(run)

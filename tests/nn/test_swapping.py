@@ -90,3 +90,53 @@ def test_what_is_loaded_is_made_by_the_tensor(mode):
         except RuntimeError as error:
             return layer.weight.tolist(), str(error)
     assert call(mindtorch) == call(torch)
+
+
+def test_cdata():
+    """The address of a tensor's contents: it stays where data is assigned, and swap_tensors exchanges it."""
+    def call(library):
+        a, b = library.nn.Parameter(library.ones(2)), library.arange(3.)
+        first, second = a._cdata, b._cdata
+        a.data = library.zeros(4)
+        kept = a._cdata == first
+        library.utils.swap_tensors(a, b)
+        return kept, first != second, (a._cdata, b._cdata) == (second, first), a.detach()._cdata != a._cdata
+    assert call(mindtorch) == call(torch)
+
+
+def test_hooks_are_swapped():
+    def call(library):
+        a, b = library.ones(2, requires_grad=True), library.zeros(2, requires_grad=True)
+        a.register_hook(lambda grad: grad * 10)
+        library.utils.swap_tensors(a, b)
+        (a * 2 + b * 3).sum().backward()
+        return a.grad.tolist(), b.grad.tolist()
+    assert call(mindtorch) == call(torch)
+
+
+@pytest.mark.parametrize("kind", ["swap"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_a_conversion_swaps(mode, dtype):
+    """Parameters always; gradients where the conversion makes other tensors of them."""
+    def call(library):
+        layer = library.nn.Linear(2, 2)
+        layer.weight.grad = library.ones(2, 2)
+        before = layer.weight._cdata, layer.weight.grad._cdata
+        layer.to(getattr(library, dtype))
+        return layer.weight._cdata == before[0], layer.weight.grad._cdata == before[1]
+    assert call(mindtorch) == call(torch)
+
+
+@BOTH
+def test_meta(mode):
+    """On the way from the device meta parameters are exchanged for new ones, unless they are swapped."""
+    def call(library):
+        layer = library.nn.Linear(2, 2, device="meta")
+        weight, identity = layer.weight, id(layer.weight)
+        layer.to_empty(device="cpu")
+        made = layer.weight
+        found = id(made) == identity, str(weight.device), type(made).__name__, made.requires_grad
+        made.grad = library.ones(2, 2)
+        layer.to("meta")
+        return *found, layer.weight is made, str(layer.weight.grad.device)
+    assert call(mindtorch) == call(torch)

@@ -526,6 +526,19 @@ def get_base(TensorBase self):
     return self.base
 
 
+def cdata(TensorBase self):
+    """An address that is the tensor's alone while it lives; swap_tensors exchanges it. torch has its TensorImpl's."""
+    cdef AutogradMeta meta = materialize_autograd_meta(self)
+    return <size_t><void *>meta
+
+
+def swap_autograd(TensorBase t1 not None, TensorBase t2 not None):
+    """Exchange what differentiation knows of two leaves: requires_grad, gradients, hooks."""
+    for tensor in (t1, t2):             # graphs that know one as it was go on adding to its gradient
+        materialize_autograd_meta(<TensorBase>tensor).grad_accumulator = NULL
+    t1.autograd, t2.autograd = t2.autograd, t1.autograd
+
+
 def is_view(TensorBase self):
     """Whether the tensor is a view for autograd."""
     return self.base is not None and not is_inference(self)
@@ -541,7 +554,7 @@ GRADIENT_PROPERTIES = {
     "grad_dtype": (get_grad_dtype, set_grad_dtype),
     "_backward_hooks": (backward_hooks, set_backward_hooks), "_post_accumulate_grad_hooks": (post_accumulate_hooks,),
     "is_leaf": (is_leaf,), "grad_fn": (grad_fn,), "output_nr": (output_nr,), "retains_grad": (retains_grad,),
-    "_base": (get_base,)}
+    "_base": (get_base,), "_cdata": (cdata,)}
 
 GRADIENT_METHODS = {f.__name__: f for f in (
     requires_grad_, retain_grad, register_hook, register_post_accumulate_grad_hook, is_inference)}

@@ -15,7 +15,7 @@ from mindtorch import __future__ as _future
 from mindtorch import bfloat16 as bfloat16_
 from mindtorch import device as device_
 from mindtorch import dtype as dtype_
-from mindtorch import float16, float32, float64
+from mindtorch import float16, float32, float64, no_grad
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._core.tensor.torch_dispatch import is_wrapper
 from mindtorch._tensor.factories import scalar_tensor
@@ -353,7 +353,8 @@ class Module(ModuleHooks, ModuleState):
         """Replace the contents of parameters, of their gradients and of buffers by fn(tensor).
 
         Parameters and gradients keep their identity: what else refers to them (ties, optimizers) sees the change. Where
-        torch.__future__ says so, new parameters take their place; wrappers are swapped with new ones.
+        torch.__future__ says so, and on the way to or from the device meta, new parameters take their place; wrappers
+        are swapped with new ones.
         """
         if recurse:
             for module in self.children():
@@ -364,11 +365,13 @@ class Module(ModuleHooks, ModuleState):
             grad = param.grad
             if _future.get_swap_module_params_on_conversion() or is_wrapper(param):
                 self._swap(name, param, grad, fn)
-            elif _future.get_overwrite_module_params_on_conversion():
-                self._parameters[name] = new = Parameter(fn(param.data), param.requires_grad)
+                continue
+            data = fn(param.data)
+            if _future.get_overwrite_module_params_on_conversion() or data.is_meta != param.is_meta:
+                self._parameters[name] = new = Parameter(data, param.requires_grad)
                 new.grad = None if grad is None else fn(grad.detach()).requires_grad_(grad.requires_grad)
             else:
-                param.data = fn(param.data)
+                param.data = data
                 if grad is not None:
                     grad.data = fn(grad.data)
         for name, buffer in self._buffers.items():
@@ -383,7 +386,9 @@ class Module(ModuleHooks, ModuleState):
         try:
             swap_tensors(param, Parameter(fn(param.data), param.requires_grad))
             if grad is not None:
-                swap_tensors(grad, fn(grad.detach()).requires_grad_(grad.requires_grad))
+                with no_grad():
+                    new = fn(grad)
+                swap_tensors(grad, new.requires_grad_(grad.requires_grad))
         except Exception as error:
             raise RuntimeError(f"_apply(): Couldn't swap {self._get_name()}.{name}") from error
         finally:

@@ -11,6 +11,7 @@ from mindtorch import Tensor
 from mindtorch.fx.graph import Graph
 from mindtorch.fx.graph_module import _get_attr
 from mindtorch.fx.node import Node
+from mindtorch.fx.passes.utils.fuser_utils import validate_partition
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
 
@@ -169,10 +170,11 @@ class SubgraphMatcher:
             "placeholder", "output")}
 
     def _is_contained(self, match):
-        """Whether nothing outside uses what the pattern computes and does not return."""
+        """Whether the match can be one call: nothing outside uses what the pattern does not return, or is between."""
         inner = self._inner(match)
         inside = {*inner.values(), *(node for pattern, node in match.nodes_map.items() if pattern.op == "output")}
-        return all(node in match.returning_nodes or inside.issuperset(node.users) for node in inner.values())
+        return (all(node in match.returning_nodes or inside.issuperset(node.users) for node in inner.values())
+                and validate_partition(inner.values()))
 
     def _is_named(self, match, part):
         return not part or all(part in node.name for node in self._inner(match).values())
