@@ -353,7 +353,8 @@ class Module(ModuleHooks, ModuleState):
         """Replace the contents of parameters, of their gradients and of buffers by fn(tensor).
 
         Parameters and gradients keep their identity: what else refers to them (ties, optimizers) sees the change. Where
-        torch.__future__ says so, new parameters take their place; wrappers are swapped with new ones.
+        torch.__future__ says so, and on the way from device meta or to it, new parameters take their place; wrappers
+        are swapped with new ones.
         """
         if recurse:
             for module in self.children():
@@ -364,11 +365,13 @@ class Module(ModuleHooks, ModuleState):
             grad = param.grad
             if _future.get_swap_module_params_on_conversion() or is_wrapper(param):
                 self._swap(name, param, grad, fn)
-            elif _future.get_overwrite_module_params_on_conversion():
-                self._parameters[name] = new = Parameter(fn(param.data), param.requires_grad)
+                continue
+            made = fn(param.data)
+            if _future.get_overwrite_module_params_on_conversion() or made.is_meta != param.is_meta:
+                self._parameters[name] = new = Parameter(made, param.requires_grad)
                 new.grad = None if grad is None else fn(grad.detach()).requires_grad_(grad.requires_grad)
             else:
-                param.data = fn(param.data)
+                param.data = made
                 if grad is not None:
                     grad.data = fn(grad.data)
         for name, buffer in self._buffers.items():
