@@ -319,6 +319,8 @@ class Tensor(TensorBase):
 
     def _new(self, name, size, more, dtype, device, options):
         import mindtorch
+        if "out" in options:
+            raise TypeError(f"new_{name}() got an unexpected keyword argument 'out'")
         if "size" in options:
             size = (options.pop("size"),)
         if len(size) == 1 and isinstance(size[0], (tuple, list)):

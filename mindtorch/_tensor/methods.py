@@ -6,12 +6,14 @@ strided tensor.
 import math
 import warnings
 
+from mindtorch._core.autograd.node import below_autograd
 from mindtorch._core.autograd.node import is_grad_enabled as grad_enabled
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format
 from mindtorch._core.python.torch_function import DisableTorchFunctionSubclass
 from mindtorch._core.tensor import copy_cast
 from mindtorch._core.tensor.factories import tensor_from_data
 from mindtorch._core.tensor.tensor import Size, TensorBase
+from mindtorch._core.tensor.views import view_as_real
 from mindtorch._ops.composite.common import c_type, scalar_type
 
 METHODS = {}
@@ -234,7 +236,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     RuntimeError for a geometry beyond the end of the storage, and where gradients would have to flow.
     """
     elements = _source_elements(self, source)
-    if grad_enabled() and (self.requires_grad or elements.requires_grad):
+    if grad_enabled() and not below_autograd() and (self.requires_grad or elements.requires_grad):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation."
                            if self.is_leaf else "the derivative for 'set_' is not implemented")
     if elements.device != self.device:
@@ -270,6 +272,43 @@ def _source_elements(self, source):
                         f"({type(source).__name__}), but expected a torch.Storage or Tensor source")
     return source.elements(self.dtype)
 
+
+# --- views of another tensor -----------------------------------------------------------------------------------------
+# For code like torch's functionalization, which calls them by these names. The visitors, of sizes and tensors that the
+# view remembers, get nothing to see: a view has a geometry, and does not remember its function.
+
+def _same_view(tensor, view):
+    """A view of `tensor` with the dtype, the geometry and the bits of `view`."""
+    if tensor.dtype is not view.dtype:
+        tensor = view_as_real(tensor) if tensor.is_complex() else tensor.view(view.dtype)
+    made = tensor.as_strided(view.size(), view.stride(), view.storage_offset())
+    made = made.conj() if made.is_conj() != view.is_conj() else made
+    return made._neg_view() if made.is_neg() != view.is_neg() else made
+
+
+@_method
+def _view_func_unsafe(self, new_base, symint_visitor_fn=None, tensor_visitor_fn=None):
+    """The view of `new_base` that this tensor is of its base; None for a tensor that is no view."""
+    return _same_view(new_base, self) if self._is_view() else None
+
+
+@_method
+def _view_func(self, new_base, symint_visitor_fn=None, tensor_visitor_fn=None):
+    """_view_func_unsafe where `new_base` has dtype, device and geometry of the base, else None."""
+    def geometry(tensor):
+        return tensor.dtype, tensor.device, tensor.size(), tensor.stride(), tensor.storage_offset()
+    if not self._is_view() or geometry(new_base) != geometry(self._base):
+        return None
+    return self._view_func_unsafe(new_base)
+
+
+@_method
+def _rev_view_func_unsafe(self, new_view, symint_visitor_fn=None, tensor_visitor_fn=None):
+    """The base that a view like this has where the view is `new_view`: over its memory, which must be large enough."""
+    return _same_view(new_view, self._base) if self._is_view() else None
+
+
+# --- storages, other shapes and classes ------------------------------------------------------------------------------
 
 @_method
 def storage(self):

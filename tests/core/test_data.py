@@ -29,6 +29,7 @@ torch.scalar_tensor(3)
 """
 
 REFUSED = """
+a.new_empty(2, out=a) | a.new_zeros(2, out=a) | a.new_ones(2, out=a) | a.new_full((2,), 1, out=a)
 torch.tensor([torch.ones(2)]) | torch.tensor([1, torch.ones(2)]) | torch.as_tensor([torch.ones(0)])
 torch.tensor([torch.ones(2, 2), torch.ones(2, 2)])
 torch.tensor([[1, 2], [3]]) | torch.tensor([[1, 2], 3]) | torch.tensor(['x']) | torch.tensor('x') | torch.tensor(None)

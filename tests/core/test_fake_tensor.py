@@ -1,4 +1,5 @@
 """FakeTensorMode: shapes, dtypes and devices without elements, beside torch."""
+import contextlib
 import copy
 import importlib
 import io
@@ -307,3 +308,17 @@ def test_sizes_that_are_symbols_are_refused():
     shapes = importlib.import_module("mindtorch.fx.experimental.symbolic_shapes")
     with pytest.raises(NotImplementedError, match="static_shapes=True"):
         mindtorch._subclasses.FakeTensorMode(shape_env=shapes.ShapeEnv()).from_tensor(mindtorch.ones(2))
+
+
+@pytest.mark.parametrize("device", ["cpu", "npu"])
+def test_autocast_casts_fake_tensors_of_its_device(device):
+    """On the NPU as on it without the mode; on the CPU as torch does."""
+    def dtypes(lib, mode):
+        with lib.autocast(device), mode:
+            a, b = lib.ones(2, 3, device=device), lib.ones(3, 3, device=device)
+            return [str(x.dtype).removeprefix("mindtorch.").removeprefix("torch.") for x in (
+                a @ b, lib.nn.functional.linear(a, b, b[0]), lib.cat([a, a.bfloat16()]), a.exp(), lib.addmm(a, a, b),
+                a.double() @ b.double())]
+    fake = dtypes(mindtorch, mindtorch._subclasses.FakeTensorMode())
+    assert fake == dtypes(mindtorch, contextlib.nullcontext())
+    assert fake == dtypes(torch, torch._subclasses.FakeTensorMode()) if device == "cpu" else fake[0] == "float16"

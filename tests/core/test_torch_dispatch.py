@@ -622,3 +622,19 @@ def test_arguments_keep_their_values_in_operators_of_other_parameter_names():
 def test_pdist_of_one_row_has_a_batched_gradient():
     x = mindtorch.ones(1, 3, dtype=mindtorch.float64, requires_grad=True)
     assert mindtorch.autograd.gradcheck(mindtorch.nn.functional.pdist, (x,), check_batched_grad=True)
+
+
+@pytest.mark.parametrize("lib", LIBRARIES.values(), ids=list(LIBRARIES))
+def test_handlers_may_set_the_storage_of_what_requires_gradients(lib):
+    """They run below autograd."""
+    class Setting(lib.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            leaf.set_(values)
+            return func(*args, **(kwargs or {}))
+
+    leaf, values = lib.zeros(2, requires_grad=True), lib.ones(2)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place"):
+        leaf.set_(values)
+    with Setting():
+        values + 1
+    assert leaf.tolist() == [1, 1]

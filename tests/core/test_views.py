@@ -130,3 +130,31 @@ torch.tensor_split(a, torch.tensor([1, 2]), 1) | torch._neg_view(a) | a._neg_vie
 """))
 def test_copies_are_no_views(expression, device):
     check(expression, device)
+
+
+@pytest.mark.parametrize("view", [
+    lambda t, x: x[0], lambda t, x: x.t()[1:], lambda t, x: x.expand(2, 2, 3), lambda t, x: x.clone(),
+    lambda t, x: x.unfold(1, 2, 1)])
+def test_functions_of_views(view):
+    """_view_func gives the view of another base, _rev_view_func_unsafe the base of another view."""
+    def outcome(t):
+        x = t.arange(6.).view(2, 3) + 1
+        y = view(t, x)
+        found = [y._view_func(x + 1), y._view_func(t.zeros(5)), y._view_func_unsafe(x - 1)]
+        found = [None if each is None else (each.tolist(), each.stride()) for each in found]
+        if y._base is not None and y.dtype == x.dtype:
+            back = y._rev_view_func_unsafe(y.detach())
+            found.append((back.tolist(), back.stride()))
+        return found
+    with oracle.torch.autograd._force_original_view_tracking(True):
+        expected = outcome(oracle.torch)
+    assert outcome(torch) == expected
+
+
+def test_functions_of_conjugate_views():
+    x = torch.tensor([1 + 1j, 2 - 3j])
+    assert x.conj()._view_func(x + 1).tolist() == [2 - 1j, 3 + 3j]
+    assert torch.view_as_real(x)._view_func(x + 1).tolist() == [[2, 1], [3, -3]]
+    negated = x.conj().imag._view_func(x + 1)
+    assert negated.is_neg()
+    assert negated.tolist() == [-1, 3]

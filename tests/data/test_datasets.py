@@ -139,6 +139,20 @@ def test_samplers(case):
 
 
 @pytest.mark.quick
+@pytest.mark.parametrize("case", ["random", "random, replaced", "subset", "weighted"])
+def test_samplers_draw_with_their_first_key(case):
+    def use(side):
+        sampler = SAMPLERS[case](side)
+        passes = iter(sampler), iter(sampler)
+        first = []
+        for each in passes:
+            side.t.manual_seed(3)
+            first.append(next(each))
+        return first[0] == first[1], [list(each) for each in passes]
+    assert_alike(use)
+
+
+@pytest.mark.quick
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize("drop_last", [False, True])
 @pytest.mark.parametrize("count", [1, 7, 8, 9])

@@ -166,6 +166,14 @@ def test_fractional_max_pool_refuses(shape, options, device):
     refused_alike(lambda lib, functional, x: functional.fractional_max_pool2d(x, **options), [numbers(*shape)], device)
 
 
+@pytest.mark.parametrize(("pool", "shape"), [
+    ("max_pool2d", (3, 4)), ("max_pool2d", (4,)), ("max_pool2d", (1, 2, 3, 4, 4)), ("max_pool2d", (3, 0, 4)),
+    ("max_pool3d", (3, 4, 4)), ("avg_pool3d", (3, 4, 4)), ("avg_pool2d", (1, 2, 3, 4, 4)), ("avg_pool2d", (2, 0, 4, 4)),
+])
+def test_pools_refuse_what_is_no_image(pool, shape, device):
+    refused_alike(lambda lib, functional, x: getattr(functional, pool)(x, 2), [numbers(*shape)], device)
+
+
 @pytest.mark.parametrize("sizes", [(2, 2, 3), (2, 3, 2), (3, 2, 2)])
 def test_fractional_max_pool_refuses_volumes(sizes, device):
     refused_alike(lambda lib, functional, x: functional.fractional_max_pool3d(x, 2, output_size=sizes),

@@ -364,6 +364,26 @@ def test_moving_keeps_parameters_and_their_gradients():
     assert n.to_empty(device="cpu").first.weight.device.type == "cpu"
 
 
+def test_parameters_from_meta_and_to_it_are_new_as_in_torch():
+    found = []
+    for t in (torch, mindtorch):
+        layers = t.nn.Sequential(t.nn.Linear(2, 2, device="meta"), t.nn.Linear(2, 2, device="meta"))
+        layers[1].weight = layers[0].weight
+        before = list(layers.parameters())
+        layers.half()
+        kept = [a is b for a, b in zip(layers.parameters(), before, strict=True)]
+        layers.to_empty(device="cpu")
+        after = list(layers.parameters())
+        n = t.nn.Linear(2, 2)
+        n(t.ones(1, 2)).sum().backward()
+        weight, grad = n.weight, n.weight.grad
+        n.to("meta")
+        found.append((kept, len(after), [a is b for a in after for b in before], [str(a.device) for a in after],
+                      n.weight is weight, n.weight.grad is grad, str(n.weight.grad.device), weight.grad is grad,
+                      n.weight.requires_grad, type(n.weight) is t.nn.Parameter))
+    assert found[0] == found[1]
+
+
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 def parameters(t, d):

@@ -73,6 +73,11 @@ def set_below_autograd(bint below):
     return before
 
 
+def below_autograd():
+    """Whether this thread runs a handler of __torch_dispatch__."""
+    return bool(is_below_autograd())
+
+
 cdef bint inference_enabled() noexcept:
     return mindtorch_inference
 

@@ -13,7 +13,7 @@ from mindtorch._core.tensor.copy_cast cimport to_copy
 from mindtorch._core.tensor.dtype cimport (
     DTYPES, FLOAT_KIND, KIND, Double, Float, ScalarType, Undefined, dtype as dtype_class,
 )
-from mindtorch._core.tensor.tensor cimport CPU, NPU, device
+from mindtorch._core.tensor.tensor cimport CPU, NPU, device, reported_device_index, reported_device_type
 
 
 cdef extern from *:
@@ -57,11 +57,11 @@ cdef unsigned int disable() noexcept:
 # --- casts of arguments ----------------------------------------------------------------------------------------------
 
 cdef unsigned int devices_among(object arguments) noexcept:
-    """The device types of the tensors, as bits."""
+    """The device types of the tensors, as bits: of wrappers (fake tensors) those that they report."""
     cdef unsigned int found = 0
     for argument in arguments:
         if isinstance(argument, TensorBase):
-            found |= 1u << (<TensorBase>argument).device_type
+            found |= 1u << reported_device_type(<TensorBase>argument)
         elif isinstance(argument, (list, tuple)):
             found |= devices_among(argument)
     return found
@@ -76,7 +76,7 @@ cdef int select_device(object arguments) noexcept:
 
 
 cdef inline bint is_eligible(TensorBase tensor, int device_type) noexcept:
-    return (tensor.device_type == device_type and KIND[<int>tensor.dtype] == FLOAT_KIND
+    return (reported_device_type(tensor) == device_type and KIND[<int>tensor.dtype] == FLOAT_KIND
             and tensor.dtype != Double)
 
 
@@ -108,7 +108,7 @@ cdef TensorBase cached_cast(TensorBase tensor, ScalarType goal, int device_type)
     if tensor.dtype == goal or not is_eligible(tensor, device_type):
         return tensor
     if goal == Float or not is_cacheable(tensor):
-        return to_copy(tensor, goal, device_type, tensor.device_index, False, False)
+        return to_copy(tensor, goal, device_type, reported_device_index(tensor), False, False)
     key = (id(tensor), <int>goal)
     found = CACHE.get(key)
     if found is not None:
@@ -116,7 +116,7 @@ cdef TensorBase cached_cast(TensorBase tensor, ScalarType goal, int device_type)
     # Recorded in no_grad mode too: later operators of the region may need the gradient of the cached cast.
     recorded = set_grad_enabled(True)
     try:
-        result = to_copy(tensor, goal, device_type, tensor.device_index, False, False)
+        result = to_copy(tensor, goal, device_type, reported_device_index(tensor), False, False)
     finally:
         set_grad_enabled(recorded)
     CACHE[key] = (tensor, result)

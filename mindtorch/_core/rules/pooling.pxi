@@ -17,13 +17,14 @@ cdef int64_t pooling_output_size(int64_t size, int64_t kernel, int64_t stride, i
     return count
 
 
-cdef int check_pool(TensorBase self, const Shape *kernel_size, const Shape *stride, const Shape *padding) except -1:
+cdef int check_pool(TensorBase self, const Shape *kernel_size, const Shape *stride, const Shape *padding,
+                    bint is_average) except -1:
     cdef int dims = kernel_size.ndim, i
-    if self.ndim != dims + 1 and self.ndim != dims + 2:
-        raise RuntimeError(f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size "
-                           f"for input, but got: {size_text(self)}")
+    cdef bint is_image = self.ndim == dims + 1 or self.ndim == dims + 2
+    if not is_image and not (is_average and dims == 2):
+        raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
     for i in range(self.ndim - dims - 1, self.ndim):
-        if self.sizes[i] == 0:
+        if not is_image or self.sizes[i] == 0:
             raise RuntimeError(f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch "
                                f"size for input, but got:{size_text(self)}")
     for i in range(dims):
@@ -41,7 +42,7 @@ cdef int pool_shape(Shape *shape, TensorBase self, const Shape *kernel_size, con
                     const Shape *padding, const Shape *dilation, bint ceil_mode) except -1:
     cdef int dims = kernel_size.ndim, lead = self.ndim - kernel_size.ndim, i
     cdef int64_t step
-    check_pool(self, kernel_size, stride, padding)
+    check_pool(self, kernel_size, stride, padding, dilation == NULL)
     same_shape(shape, self)
     for i in range(dims):
         step = dilation.sizes[i] if dilation != NULL else 1

@@ -135,7 +135,8 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        return map(self.indices.__getitem__, _permutation(len(self.indices), self.generator))
+        for index in _permutation(len(self.indices), self.generator):       # drawn with the first key, as by the others
+            yield self.indices[index]
 
     def __len__(self) -> int:
         return len(self.indices)
