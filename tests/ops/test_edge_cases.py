@@ -486,7 +486,7 @@ def test_bytes_between_elements(name):
 
 @pytest.mark.parametrize("name", WINDOWS)
 def test_windows_of_16_bits(name, device):
-    """All but Kaiser's round after the same steps; the device's own cosine and Bessel function differ by an ulp of 1."""
+    """All but Kaiser's round after the same steps; the device's own cosine and Bessel function differ by an ulp."""
     ulp = 2 ** -10 if "b" not in name.split()[1] else 2 ** -7
     check(WINDOWS[name], device, rtol=0, atol=0 if device == "cpu" and "kaiser" not in name else 2 * ulp)
 
