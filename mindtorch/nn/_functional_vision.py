@@ -83,7 +83,7 @@ _UPSAMPLE = {
     (3, "trilinear"): "upsample_trilinear3d",
 }
 _AREA = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
-_MODES = "nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact"
+_MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
 
 
 def assert_int_or_pair(arg: Any, arg_name: str, message: str) -> None:
@@ -157,7 +157,9 @@ def interpolate(input: Tensor, size: int | Sequence[int] | None = None,
 
 
 def _no_such_mode(input, mode):
-    dims = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
+    if mode == "lanczos" and input.dim() == 4:
+        raise ValueError("Lanczos mode requires antialias=True")
+    dims = {"linear": 3, "bilinear": 4, "trilinear": 5}
     if input.dim() in (3, 4, 5) and mode in dims:
         raise NotImplementedError(f"Got {input.dim()}D input, but {mode} mode needs {dims[mode]}D input")
     raise NotImplementedError(

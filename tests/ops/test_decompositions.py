@@ -284,3 +284,44 @@ def test_polynomials_that_are_1_are_exactly_1(name, at):
     for shape in ((), (4,)):
         for degree in range(12):
             assert function(mindtorch.full(shape, at, device="npu"), degree).tolist() == torch.ones(shape).tolist()
+
+
+def _matrices(dtype):
+    """By name: matrices whose eigenvalues are equal, far apart or in a circle, or that have too few eigenvectors."""
+    torch.manual_seed(0)
+    eye, random = torch.eye(4, dtype=dtype), torch.randn(3, 4, 4, dtype=dtype)
+    return {"random": torch.randn(12, 12, dtype=dtype), "one element": torch.randn(1, 1, dtype=dtype),
+            "batch of kinds": torch.stack([eye, eye * 0, eye.roll(1, 0), random[0]]), "symmetric": random + random.mH,
+            "rotation": torch.tensor([[0, -1], [1, 0]], dtype=dtype), "triangular": random.triu(),
+            "one eigenvector": eye + eye.roll(-1, 0).tril(), "nilpotent": eye.roll(1, 0).tril(),
+            "tiny": random * 1e-15, "huge": random * 1e15, "no batch": random[:0], "no rows": random[:, :0, :0]}
+
+
+@pytest.mark.parametrize("name", _matrices(torch.float32))
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_eigenvalues_and_eigenvectors(name, dtype, device):
+    """A V = V L with columns of norm 1; the eigenvalues are torch's in some order."""
+    matrix = _matrices(getattr(torch, dtype))[name]
+    given = mindtorch.tensor(matrix.tolist(), dtype=getattr(mindtorch, dtype), device=device).reshape(matrix.shape)
+    values, vectors = (torch.tensor(each.tolist(), dtype=torch.complex128).reshape(each.shape)
+                       for each in mindtorch.linalg.eig(given))
+    matrix = matrix.to(torch.complex128)
+    expected = torch.linalg.eigvals(matrix)
+    assert (values.shape, vectors.shape) == (expected.shape, matrix.shape)
+    size = matrix.abs().max().item() if matrix.numel() else 0
+    tolerance = 100 * size * (2 ** -52 if dtype in ("float64", "complex128") else 2 ** -23)
+    torch.testing.assert_close(matrix @ vectors, vectors * values.unsqueeze(-2), rtol=0, atol=tolerance)
+    torch.testing.assert_close(vectors.norm(dim=-2), torch.ones(vectors.shape[:-1], dtype=torch.float64), rtol=0,
+                               atol=1e-5)
+    # Near each one of the expected there is one, and the other way round.
+    distance = (values.unsqueeze(-1) - expected.unsqueeze(-2)).abs()
+    if distance.numel():
+        assert max(distance.amin(-1).max(), distance.amin(-2).max()) <= tolerance
+    if not dtype.startswith("complex"):
+        assert (values.imag == 0).sum() % 2 == values.numel() % 2, "complex ones come in pairs"
+
+
+def test_eigenvalues_of_what_is_not_finite(device):
+    for value in (NAN, INF):
+        with pytest.raises(RuntimeError, match="input tensor should not contain infs or NaNs"):
+            mindtorch.linalg.eigvals(mindtorch.full((2, 2), value, device=device))

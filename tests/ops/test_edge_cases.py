@@ -486,8 +486,9 @@ def test_bytes_between_elements(name):
 
 @pytest.mark.parametrize("name", WINDOWS)
 def test_windows_of_16_bits(name, device):
-    """torch rounds after each step of most windows, so an ulp of 1 may lie between."""
-    check(WINDOWS[name], device, rtol=0, atol=2 ** -9 if "b" not in name.split()[1] else 2 ** -6)
+    """All but Kaiser's round after the same steps; the device's own cosine and Bessel function differ by an ulp."""
+    ulp = 2 ** -10 if "b" not in name.split()[1] else 2 ** -7
+    check(WINDOWS[name], device, rtol=0, atol=0 if device == "cpu" and "kaiser" not in name else 2 * ulp)
 
 
 def test_bytes_between_lines_are_refused(device):

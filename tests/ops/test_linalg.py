@@ -2,6 +2,8 @@
 
 Where a decomposition is unique only up to signs or phases, a function of it that does not depend on them is compared.
 """
+import re
+
 import numpy
 import pytest
 import torch
@@ -338,3 +340,16 @@ def test_norms_of_integers_are_refused(order, method, device):
             whole.norm(order) if method else lib.norm(whole, order)
         return str(error.value)
     assert refused(mindtorch, device) == refused(torch, "cpu")
+
+
+@pytest.mark.parametrize("name", ["eigh", "svd", "svdvals", "pinv", "matrix_rank", "cond"])
+def test_matrices_with_nan_are_refused(name):
+    """With torch's type of error, which programs catch, and its words."""
+    def call(lib):
+        matrix = lib.eye(3).expand(2, 3, 3).clone()
+        matrix[1] = float("nan")
+        return getattr(lib.linalg, name)(matrix)
+    with pytest.raises(torch.linalg.LinAlgError) as theirs:
+        call(torch)
+    with pytest.raises(mindtorch.linalg.LinAlgError, match=re.escape(str(theirs.value))):
+        call(mindtorch)

@@ -314,3 +314,50 @@ def test_principal_components_of_complex_numbers():
 
 def test_histogram_has_a_hundred_bins():
     assert mindtorch.histogram(mindtorch.ones(3)).hist.shape == (100,)
+
+
+COMPLEX = {
+    "clamp": lambda x: x.clamp(0, 1), "clamp_": lambda x: x.clamp_(0, 1), "clamp_min": lambda x: x.clamp_min(0),
+    "clamp by tensors": lambda x: x.clamp(x, x), "relu": lambda x: x.relu(), "relu_": lambda x: x.relu_(),
+    "maximum": lambda x: x.maximum(x), "minimum": lambda x: x.minimum(x), "amax": lambda x: x.amax(),
+    "amin": lambda x: x.amin(), "max": lambda x: x.max(), "min": lambda x: x.min(), "max of rows": lambda x: x.max(0),
+    "min of rows": lambda x: x.min(0), "lt": lambda x: x < x, "ge": lambda x: x >= 1, "floor_divide": lambda x: x // x,
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_numbers_are_refused(name, device):
+    ours = error_of(lambda: COMPLEX[name](mindtorch.tensor([1j, 2], device=device)))
+    theirs = error_of(lambda: COMPLEX[name](torch.tensor([1j, 2])))
+    assert (type(ours), str(ours)) == (type(theirs), str(theirs))
+
+
+@pytest.mark.parametrize(("mode", "dims", "dtype"), [
+    ("nearest", 1, "int64"), ("nearest", 2, "int8"), ("nearest-exact", 3, "int64"), ("linear", 1, "uint8"),
+    ("trilinear", 3, "uint8"), ("bilinear", 2, "int64"), ("bicubic", 2, "int64"), ("bicubic", 1, "float32"),
+    ("bicubic", 3, "float32"), ("area", 3, "uint8"),
+    ("lanczos", 2, "float32")], ids=str)
+def test_images_that_are_not_resized(mode, dims, dtype, device):
+    def call(lib, device):
+        image = lib.ones((1, 3, *(4,) * dims), dtype=getattr(lib, dtype), device=device)
+        return lib.nn.functional.interpolate(image, scale_factor=2, mode=mode)
+    ours, theirs = (error_of(lambda lib=lib, on=on: call(lib, on)) for lib, on in ((mindtorch, device), (torch, "cpu")))
+    assert (type(ours), str(ours)) == (type(theirs), str(theirs))
+
+
+@pytest.mark.parametrize("call", [
+    lambda lib: lib.tril_indices(2 ** 62, 2), lambda lib: lib.tril_indices(2 ** 31, 2 ** 31),
+    lambda lib: lib.triu_indices(2 ** 31, 2 ** 31), lambda lib: lib.triu_indices(2 ** 63, 1),
+    lambda lib: lib.tril_indices(1, 1, 2 ** 63), lambda lib: lib.vander(lib.ones(2), 2 ** 63),
+    lambda lib: lib.linalg.vander(lib.ones(2), N=2 ** 62), lambda lib: lib.linalg.vander(lib.ones(2), N=2 ** 63)])
+def test_numbers_of_elements_that_overflow(call):
+    ours, theirs = (error_of(lambda lib=lib: call(lib)) for lib in (mindtorch, torch))
+    assert (type(ours), str(ours)) == (type(theirs), str(theirs))
+
+
+@pytest.mark.parametrize("name", ["tril_indices", "triu_indices"])
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1), (3, 5), (5, 3), (4, 4)], ids=str)
+def test_triangles_at_every_offset(name, shape):
+    for offset in range(-7, 8):
+        ours, theirs = (getattr(lib, name)(*shape, offset).tolist() for lib in (mindtorch, torch))
+        assert ours == theirs, offset

@@ -642,7 +642,7 @@ cdef int check_clamp_bounds(ScalarType dtype, bint low, bint high) except -1:
     """One bound must be given; refuses bool where both are."""
     if not low and not high:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    return check_kernel_not_bool(dtype, "clamp") if low and high else 0
+    return check_kernel_not_bool(dtype, "clamp_scalar_cpu") if low and high else 0
 
 
 cdef int check_mm_dtypes(TensorBase a, TensorBase b) except -1:
@@ -735,11 +735,9 @@ cdef int check_approximate(object approximate) except -1:
 
 
 cdef int check_hardtanh(TensorBase self, const Scalar *min_val, const Scalar *max_val) except -1:
-    """Refuses bool, complex numbers, and negative limits for uint8."""
+    """Refuses bool, and negative limits for uint8."""
     if self.dtype == Bool:
         raise RuntimeError("Bool inputs not supported for hardtanh")
-    if KIND[<int>self.dtype] == COMPLEX_KIND:
-        raise NotImplementedError("clamp is not supported for complex types")
     if self.dtype == Byte and (min_val.real <= -1 or max_val.real <= -1):
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return 0

@@ -16,7 +16,7 @@ cdef int resize_last_dims(Shape *shape, TensorBase self, const Shape *sizes) exc
     return 0
 
 
-cdef int check_upsample(TensorBase self, const Shape *output_size, str op) except -1:
+cdef int check_upsample(TensorBase self, const Shape *output_size, str kernel) except -1:
     """The image must have as many dimensions as output_size, none empty; floats, or often uint8."""
     cdef int dims = output_size.ndim, i
     if self.ndim != dims + 2 or not self.numel and 0 in [self.sizes[i] for i in range(1, self.ndim)]:
@@ -27,12 +27,12 @@ cdef int check_upsample(TensorBase self, const Shape *output_size, str op) excep
             raise RuntimeError(
                 "Input and output sizes should be greater than 0, but got input "
                 f"({sizes_by_side(image)}) and output ({sizes_by_side(shape_list(output_size))})")
-    if self.dtype != Byte or op in ("upsample_linear1d", "upsample_trilinear3d"):
-        check_kernel_float(self.dtype, op)
+    if self.dtype != Byte or kernel == "compute_indices_weights_linear":
+        check_kernel_float(self.dtype, kernel)
     return 0
 
 
-cdef int check_antialias(TensorBase self, const Shape *output_size, str op) except -1:
+cdef int check_antialias(TensorBase self, const Shape *output_size, str kernel) except -1:
     """Antialiased resizing takes four dimensions, no empty image, and no float16 on the CPU."""
     if self.ndim != 4:
         raise RuntimeError(f"It is expected input_size equals to 4, but got size {self.ndim}")
@@ -40,10 +40,10 @@ cdef int check_antialias(TensorBase self, const Shape *output_size, str op) exce
         raise RuntimeError(
             "Input and output sizes should be greater than 0, but got input "
             f"({sizes_by_side([self.sizes[2], self.sizes[3]])}) output ({sizes_by_side(shape_list(output_size))})")
-    check_upsample(self, output_size, op)
+    check_upsample(self, output_size, kernel)
     # Kernels of the CPU have no half precision.
     if self.dtype == Half and self.device_type == CPU:
-        raise_not_implemented("compute_index_ranges_weights", self.dtype)
+        raise_not_implemented(kernel, self.dtype)
     return 0
 
 

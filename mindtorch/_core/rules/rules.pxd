@@ -192,8 +192,8 @@ cdef int check_pad(TensorBase self, const Shape *padding, bint reflect) except -
 cdef int resize_last_dims(Shape *shape, TensorBase self, const Shape *sizes) except -1
 cdef int grid_sampler(Shape *shape, TensorBase input, TensorBase grid) except -1
 cdef int affine_grid(Shape *shape, TensorBase theta, const Shape *size) except -1
-cdef int check_upsample(TensorBase self, const Shape *output_size, str op) except -1
-cdef int check_antialias(TensorBase self, const Shape *output_size, str op) except -1
+cdef int check_upsample(TensorBase self, const Shape *output_size, str kernel) except -1
+cdef int check_antialias(TensorBase self, const Shape *output_size, str kernel) except -1
 cdef int check_upsample_backward(TensorBase grad_output, const Shape *output_size, str op) except -1
 cdef int check_grid_sampler(TensorBase input, TensorBase grid, int dims, int64_t interpolation_mode,
                             int64_t padding_mode) except -1

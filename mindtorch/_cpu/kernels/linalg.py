@@ -6,7 +6,15 @@ import math
 
 import numpy as np
 
-from mindtorch._core.errors import NOT_INVERTIBLE, NOT_POSITIVE_DEFINITE, SINGULAR, ZERO_PIVOT, raise_first_failure
+from mindtorch._core.errors import (
+    NOT_CONVERGED,
+    NOT_FINITE,
+    NOT_INVERTIBLE,
+    NOT_POSITIVE_DEFINITE,
+    SINGULAR,
+    ZERO_PIVOT,
+    raise_first_failure,
+)
 
 
 def _adjoint(a):
@@ -297,11 +305,35 @@ def geqrf(a):
     return _adjoint(reflectors), tau
 
 
+def _require_finite(a, function, what):
+    """LinAlgError for the first matrix with NaN or infinity, for which LAPACK fails; NumPy may say nothing."""
+    failed = ~np.isfinite(a).all((-2, -1)) * (a.shape[-1] - 1)          # LAPACK's number of this error
+    raise_first_failure(failed, function, NOT_CONVERGED.format(what=what))
+
+
 def svd(a, full_matrices, compute_uv):
+    raise_first_failure(np.isnan(a).any((-2, -1)), "linalg.svd", NOT_FINITE)
     if compute_uv:
+        _require_finite(a, "linalg.svd", "singular values")
         return np.linalg.svd(a, full_matrices)
     nothing = np.zeros(0, a.dtype)
     return nothing, np.linalg.svd(a, compute_uv=False), nothing
+
+
+def eig(a):
+    if not np.isfinite(a).all():
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+    return np.linalg.eig(a)
+
+
+def eigh(a, uplo):
+    _require_finite(a, "linalg.eigh", "eigenvalues")
+    return np.linalg.eigh(a, uplo.upper())
+
+
+def eigvalsh(a, uplo):
+    _require_finite(a, "linalg.eigh", "eigenvalues")
+    return np.linalg.eigvalsh(a, uplo.upper())
 
 
 def svd_with_v(a, full_matrices, compute_uv):

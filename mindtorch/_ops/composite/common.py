@@ -41,6 +41,13 @@ _SCALAR_TYPES = {
         "float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "float8_e8m0fnu")}}
 
 
+def check_int64(*numbers):
+    """ValueError for a number beyond 64 bits, with torch's words."""
+    for number in numbers:
+        if not -2 ** 63 <= number < 2 ** 63:
+            raise ValueError("Overflow when unpacking long long")
+
+
 def scalar_type(dtype):
     """The name of the dtype in messages: Float, Long."""
     return _SCALAR_TYPES[str(dtype).removeprefix("torch.")][0]

@@ -1,13 +1,15 @@
 """torch.logspace, and histograms, over the edges that linspace makes. Device-neutral."""
 import warnings
-from math import floor, isfinite, prod
+from math import floor, isfinite, pi, prod
 
 from mindtorch import return_types
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.formats import contiguous_format
+from mindtorch._core.formats import contiguous_format, strided
 from mindtorch._core.tensor.dtype import bfloat16, float16, float32, float64, get_default_dtype
 from mindtorch._core.tensor.factories import arange as _arange
+from mindtorch._core.tensor.factories import full as _full
 from mindtorch._core.tensor.factories import linspace as _linspace
+from mindtorch._core.tensor.factories import ones as _ones
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import (
     _require_tensors,
@@ -166,41 +168,64 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
     return return_types.histogramdd((counts, tuple(edges)))
 
 
-# --- windows of torch.signal: periodic unless asked otherwise --------------------------------------------------------
+# --- windows: periodic unless asked otherwise, computed in the dtype, step by step as in torch ------------------------
 
-def _periodic(name, **fixed):
+def _window(make, **fixed):
+    name = f"{make.__name__.strip('_')}_window"
+
     def window(window_length, periodic=True, *args, dtype=None, layout=None, device=None, pin_memory=False,
                requires_grad=False, **options):
-        from mindtorch.signal import windows
-        if window_length < 0:
-            raise RuntimeError(f"{window.__name__} requires non-negative window_length, got "
-                               f"window_length={window_length}")
-        values = dict(zip(fixed, args, strict=False))
-        options = {name: options.get(name, values.get(name, default)) for name, default in fixed.items()}
+        options = {**fixed, **dict(zip(fixed, args, strict=False)), **options}
         dtype = to_dtype(dtype) or get_default_dtype()
-        half = dtype in (float16, bfloat16)
-        made = _MAKERS[name](windows, options, window_length, sym=not periodic, dtype=float32 if half else dtype,
-                             layout=layout, device=device)
-        made = made.to(dtype) if half else made
+        if layout not in (None, strided):
+            raise RuntimeError(f"{name} is not implemented for sparse types, got: {layout}")
+        if not dtype.is_floating_point:
+            raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
+        if window_length < 0:
+            raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
+        last = window_length if periodic else window_length - 1
+        if window_length > 1:
+            made = make(_arange(last + 1, dtype=dtype, device=device), last, **options)[:window_length]
+        else:
+            made = _ones(window_length, dtype=dtype, device=device)
         made = made.pin_memory() if pin_memory else made
         return made.requires_grad_() if requires_grad else made
-    window.__name__ = f"{name}_window"
-    window.__doc__ = f"torch.signal.windows.{name}, periodic by default."
+    window.__name__ = name
+    window.__doc__ = f"torch.signal.windows.{name.removesuffix('_window')}, periodic by default."
     return window
 
 
-_MAKERS = {
-    "hann": lambda windows, _, length, **options: windows.hann(length, **options),
-    "bartlett": lambda windows, _, length, **options: windows.bartlett(length, **options),
-    "blackman": lambda windows, _, length, **options: windows.blackman(length, **options),
-    "hamming": lambda windows, given, length, **options: windows.general_cosine(
-        length, a=[given["alpha"], given["beta"]], **options),
-    "kaiser": lambda windows, given, length, **options: windows.kaiser(length, beta=given["beta"], **options),
-}
+def _rounded(number, dtype):
+    return _full((), number, dtype=dtype).item()
+
+
+def _hamming(n, last, alpha, beta):
+    frequency, factor, offset = (_rounded(number, n.dtype) for number in (2 * pi / last, -beta, alpha))
+    return n.mul_(frequency).cos_().mul_(factor).add_(offset)
+
+
+def _hann(n, last):
+    return _hamming(n, last, 0.5, 0.5)
+
+
+def _blackman(n, last):
+    n.mul_(_rounded(pi / last, n.dtype))
+    return (n * 4).cos_().mul_(_rounded(0.08, n.dtype)) - (n * 2).cos_().mul_(0.5) + _rounded(0.42, n.dtype)
+
+
+def _bartlett(n, last):
+    n.mul_(_rounded(2 / last, n.dtype))[last // 2 + 1:].mul_(-1).add_(2)
+    return n
+
+
+def _kaiser(n, last, beta):
+    from mindtorch.signal.windows import kaiser
+    dtype = float32 if n.dtype in (float16, bfloat16) else n.dtype
+    return kaiser(last + 1, beta=beta, dtype=dtype, device=n.device).to(n.dtype)
 
 
 FUNCTIONS = {"logspace": logspace, "range": range_, "histogram": histogram, "histogramdd": histogramdd,
-             "hann_window": _periodic("hann"), "bartlett_window": _periodic("bartlett"),
-             "blackman_window": _periodic("blackman"), "hamming_window": _periodic("hamming", alpha=0.54, beta=0.46),
-             "kaiser_window": _periodic("kaiser", beta=12.0)}
+             "hann_window": _window(_hann), "bartlett_window": _window(_bartlett),
+             "blackman_window": _window(_blackman), "hamming_window": _window(_hamming, alpha=0.54, beta=0.46),
+             "kaiser_window": _window(_kaiser, beta=12.0)}
 METHODS = {"histogram": histogram}

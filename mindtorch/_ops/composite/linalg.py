@@ -19,7 +19,7 @@ from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._core.tensor.views import conj as _conj
 from mindtorch._ops.composite import common as _composite
 from mindtorch._ops.composite import matmul as _products
-from mindtorch._ops.composite.common import _require_tensors, run_for_each_sample, scalar_type, with_out
+from mindtorch._ops.composite.common import _require_tensors, check_int64, run_for_each_sample, scalar_type, with_out
 
 _arange, _zeros = _FACTORIES["arange"], _FACTORIES["zeros"]
 _matmul, _where = _OPS["matmul"], _OPS["where"]
@@ -484,8 +484,7 @@ def matrix_power(input, n):
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
     n = index(n)
-    if not -2**63 <= n < 2**63:
-        raise ValueError("Overflow when unpacking long long")
+    check_int64(n)
     if input.dim() < 2 or input.shape[-1] != input.shape[-2]:
         require_matrices(input, "linalg.matrix_power", square=True)
     if n == 0:
@@ -556,6 +555,7 @@ def vander(x, N=None):
         raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")
     x = x.reshape(1) if x.dim() == 0 else x
     count = x.shape[-1] if N is None else N
+    check_int64(count)
     if count <= 1:
         raise RuntimeError("N must be greater than 1.")
     return _powers(x, count)
@@ -572,6 +572,7 @@ def old_vander(x, N=None, increasing=False):
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     count = x.shape[0] if N is None else N
+    check_int64(count)
     if count < 0:
         raise RuntimeError("N must be non-negative.")
     powers = _powers(x, max(count, 1))[:, :count]

@@ -16,6 +16,7 @@ from mindtorch._core.tensor.dtype import int32, int64
 from mindtorch._core.tensor.factories import arange, empty
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import (
+    check_int64,
     expand_to_batch,
     require_list,
     run_for_each_sample,
@@ -97,19 +98,28 @@ def _triangle(name, row, col, offset, upper, dtype, layout, device, pin_memory):
     dtype = to_dtype(dtype)
     if dtype not in (None, int32, int64):
         raise NotImplementedError(f"\"{name}\" not implemented for '{scalar_type(dtype)}'")
+    check_int64(row, col, offset)
     for words, size in (("row", row), ("col", col)):
         if size < 0:
             raise RuntimeError(f"{words} must be non-negative, got{size}")
     offset = max(min(offset, col), -row)
+    below = _count_below(row, col, offset - upper)
+    result = empty((2, min(row * col - below if upper else below, 2 ** 63 - 1)), dtype=dtype or int64, device=device,
+                   pin_memory=pin_memory)           # RuntimeError for too many
     first, last = (0, min(row, col - offset)) if upper else (-min(offset, 0), row if col else 0)
-    empty((2, max(last - first, 0)), dtype=int64)           # RuntimeError for too many
     rows = numpy.arange(first, last)
     begin = numpy.maximum(rows + offset, 0) if upper else numpy.zeros_like(rows)
     lengths = (col if upper else numpy.minimum(rows + offset + 1, col)) - begin
-    count = int(min(lengths.sum(dtype=float), 2 ** 62))
-    result = empty((2, count), dtype=dtype or int64, device=device, pin_memory=pin_memory)
-    column = numpy.arange(count) - numpy.repeat(lengths.cumsum() - lengths - begin, lengths)
+    column = numpy.arange(result.shape[1]) - numpy.repeat(lengths.cumsum() - lengths - begin, lengths)
     return result.copy_(from_numpy(numpy.stack([numpy.repeat(rows, lengths), column])))
+
+
+def _count_below(row, col, offset):
+    """How many elements of a row x col matrix have c - r <= offset."""
+    rows = row - min(max(-offset - 1, 0), row)      # the last ones, of which the first has 0 or more elements
+    shortest = min(max(offset + 1, 0), col)
+    growing = min(rows, col - shortest)             # each of these rows has an element more than the one before
+    return growing * shortest + growing * (growing - 1) // 2 + (rows - growing) * col
 
 
 def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False, requires_grad=False):

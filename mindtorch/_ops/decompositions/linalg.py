@@ -1,6 +1,6 @@
 """Linear algebra by the factorisations that ACLNN has. Those that it lacks go column by column, for a whole batch."""
 from mindtorch._core.errors import NOT_INVERTIBLE, NOT_POSITIVE_DEFINITE, SINGULAR, ZERO_PIVOT, raise_first_failure
-from mindtorch._core.tensor.dtype import float64, int32
+from mindtorch._core.tensor.dtype import complex64, complex128, float64, int32
 from mindtorch._ops.operators import ops
 
 _MOST_PRODUCTS = 1 << 22        # elements that matmul_by_sums multiplies at a time
@@ -183,3 +183,73 @@ def eigh_by_svd(A, UPLO, vectors):
     shifted = A + ops.eye(A.shape[-1], dtype=A.dtype, device=A.device) * shift[..., None, None]
     U, S, _ = ops._linalg_svd(shifted, False, vectors)
     return (S - shift.unsqueeze(-1)).flip(-1), U.flip(-1)
+
+
+_MOST_STEPS = 300               # for one eigenvalue; two or three are usual
+
+
+def eig_by_qr(A):
+    """Eigenvalues and eigenvectors of any matrix: the QR algorithm makes it triangular, one row after the other.
+
+    A step factors T - shift into Q R and goes on with R Q + shift, which has the same eigenvalues. The shift is near
+    one of them, so that the last row outside the diagonal vanishes; then the same is done to the rows above. The
+    matrices of a batch go on to the next row together.
+    """
+    if not bool(A.isfinite().all()):
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+    T = A if A.is_complex() else A.to(complex128 if A.dtype is float64 else complex64)
+    if not A.numel():
+        return T.diagonal(dim1=-2, dim2=-1), T
+    size, Z = T.shape[-1], ops.eye(T.shape[-1], dtype=T.dtype, device=T.device)
+    rounding = (T.abs().sum(-1).amax(-1, True) * (2.0 ** -52 if T.dtype is complex128 else 2.0 ** -23)).clamp(min=1e-37)
+    for last in range(size - 1, 0, -1):
+        for step in range(_MOST_STEPS):
+            rest = T[..., last, :last].abs().sum(-1, True)
+            if bool((rest <= rounding).all()):
+                break
+            # Now and then another shift: there are matrices that the usual one leaves as they are.
+            shift = (_wilkinson_shift(T, last) if step % 10 < 9 else T[..., last, last, None] + rest).unsqueeze(-1)
+            shift = shift * ops.eye(last + 1, dtype=T.dtype, device=T.device)
+            Q, R = ops.linalg_qr(T[..., :last + 1, :last + 1] - shift)
+            done = ops.cat([R @ Q + shift, Q.mH @ T[..., :last + 1, last + 1:]], -1)
+            T = ops.cat([done, T[..., last + 1:, :]], -2)
+            Z = ops.cat([Z[..., :last + 1] @ Q, Z[..., last + 1:].expand(*Q.shape[:-2], size, -1)], -1)
+        else:
+            raise RuntimeError("torch.linalg.eig: the algorithm failed to converge.")
+    values, vectors = T.diagonal(dim1=-2, dim2=-1), Z @ _vectors_of_triangle(T, rounding)
+    vectors = vectors / _squares(vectors).sum(-2, True).sqrt()
+    largest = vectors.gather(-2, vectors.abs().argmax(-2, True))
+    vectors = vectors * largest.conj() / largest.abs()           # as LAPACK: the largest element is real
+    if A.is_complex():
+        return values, vectors
+    # Eigenvalues of real matrices are real, or come in pairs: what rounding has left of an imaginary part goes.
+    is_real = ops.imag(values).abs() <= size * rounding
+    return (ops.where(is_real, ops.real(values), values),
+            ops.where(is_real.unsqueeze(-2), ops.real(vectors), vectors))
+
+
+def _wilkinson_shift(T, last):
+    """Of the last 2 x 2 matrix on the diagonal the eigenvalue that is nearer to its last element."""
+    a, b, c, d = (T[..., row, column, None] for row in (last - 1, last) for column in (last - 1, last))
+    half = (a - d) / 2
+    root = (half * half + b * c).sqrt()
+    root = ops.where((half - root).abs() > (half + root).abs(), -root, root)
+    sum_ = half + root
+    return d - ops.where(sum_ == 0, 0, b * c / ops.where(sum_ == 0, 1, sum_))
+
+
+def _vectors_of_triangle(T, rounding):
+    """The eigenvectors of an upper triangular matrix as columns, from the last row of each to the first.
+
+    A column whose new element is above 1 is divided by that: where eigenvalues are equal, elements would overflow.
+    """
+    size = T.shape[-1]
+    values = T.diagonal(dim1=-2, dim2=-1)
+    vectors = ops.eye(size, dtype=T.dtype, device=T.device).expand(T.shape).clone()
+    for row in range(size - 2, -1, -1):
+        gap = values[..., row + 1:] - values[..., row:row + 1]
+        gap = ops.where(gap.abs() <= rounding, rounding.to(T.dtype), gap)       # equal eigenvalues
+        others = (T[..., row:row + 1, row + 1:] @ vectors[..., row + 1:, row + 1:]).squeeze(-2)
+        vectors[..., row, row + 1:] = others / gap
+        vectors = vectors / vectors[..., row:row + 1, :].abs().clamp(min=1)
+    return vectors
