@@ -83,6 +83,8 @@ def fuzz_programs(seed, devices=DEVICES):
     """(source, Difference or None, steps, reasons) for each device."""
     program = programs.Writer(seed).write(LENGTH)
     for device in devices:
+        if device == "npu" and any("autocast" in statement.text for statement in program):
+            continue                # where autocast has other lists than on torch's CPU
         comparison = programs.Comparison(program, device, allowed)
         yield program, device
         found = comparison.run()
