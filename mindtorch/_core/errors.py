@@ -44,6 +44,7 @@ ZERO_PIVOT = ("U[{0},{0}] is zero and using it on lu_solve would result in a div
               "perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")
 NOT_POSITIVE_DEFINITE = ("The factorization could not be completed because the input is not positive-definite (the "
                          "leading minor of order {0} is not positive-definite).")
+NOT_FINITE = "The algorithm failed to converge because the input matrix contained non-finite values."
 
 
 def raise_first_failure(info, function, what, error=LinAlgError):

@@ -6,7 +6,14 @@ import math
 
 import numpy as np
 
-from mindtorch._core.errors import NOT_INVERTIBLE, NOT_POSITIVE_DEFINITE, SINGULAR, ZERO_PIVOT, raise_first_failure
+from mindtorch._core.errors import (
+    NOT_FINITE,
+    NOT_INVERTIBLE,
+    NOT_POSITIVE_DEFINITE,
+    SINGULAR,
+    ZERO_PIVOT,
+    raise_first_failure,
+)
 
 
 def _adjoint(a):
@@ -298,10 +305,17 @@ def geqrf(a):
 
 
 def svd(a, full_matrices, compute_uv):
-    if compute_uv:
-        return np.linalg.svd(a, full_matrices)
+    """NaN where the matrix has infinity, for which LAPACK may look without end."""
+    raise_first_failure(np.isnan(a).any((-2, -1)), "linalg.svd", NOT_FINITE)
+    finite = np.isfinite(a).all((-2, -1), keepdims=True)
+    a = np.where(finite, a, 0)
     nothing = np.zeros(0, a.dtype)
-    return nothing, np.linalg.svd(a, compute_uv=False), nothing
+    u, s, vh = np.linalg.svd(a, full_matrices) if compute_uv else (nothing, np.linalg.svd(a, compute_uv=False), nothing)
+    if not finite.all():
+        s[~finite[..., 0, 0]] = np.nan
+        if compute_uv:
+            u[~finite[..., 0, 0]], vh[~finite[..., 0, 0]] = np.nan, np.nan
+    return u, s, vh
 
 
 def svd_with_v(a, full_matrices, compute_uv):
