@@ -4,8 +4,8 @@ load_backend(name), current_stream(index), default_stream(index), set_stream(str
 resolve_name(function), load_torch_dispatch(), describe(function, overloads): mindtorch._tensor.
 Function: mindtorch.autograd.function.
 tangent_of(tensor): mindtorch.autograd.forward_ad.
-apply_function_to_batch(class, apply, args, kwargs), apply_composite_to_batch(function, each_sample, args, kwargs):
-mindtorch.func._given_rules, once vmap has been imported.
+BatchedTensor, apply_function_to_batch(class, apply, args, kwargs), apply_composite_to_batch(function, each_sample,
+args, kwargs): mindtorch.func, once vmap has been imported.
 find_sparse_kernel(function or name of a method): mindtorch._sparse.
 call_torch_dispatch(overload, args, kwargs), call_torch_dispatch_of_row(key, values, outs, inplace), and the functions
 that take the place of rows, decompositions_for_dispatch: mindtorch._library.torch_dispatch.
@@ -13,4 +13,5 @@ that take the place of rows, decompositions_for_dispatch: mindtorch._library.tor
 load_backend = current_stream = default_stream = set_stream = None
 resolve_name = find_sparse_kernel = tangent_of = Function = load_torch_dispatch = describe = None
 call_torch_dispatch = call_torch_dispatch_of_row = apply_function_to_batch = apply_composite_to_batch = None
+BatchedTensor = None
 decompositions_for_dispatch = {}

@@ -6,7 +6,7 @@ from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import mindtorch
-from mindtorch.nn.functional import binary_cross_entropy_with_logits, log_softmax, softmax
+from mindtorch.nn.functional import binary_cross_entropy_with_logits, softmax
 
 if TYPE_CHECKING:
     from mindtorch import Tensor
@@ -150,7 +150,7 @@ def binary_entropy(logits: Any, probs: Any) -> Any:
 
 def normalized(logits: Any) -> Any:
     """Logarithms whose exponentials sum to 1."""
-    return log_softmax(logits, -1)
+    return logits - logits.logsumexp(-1, keepdim=True)
 
 
 class lazy_property:

@@ -29,6 +29,17 @@ from mindtorch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_un
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
 
 
+def _outside_inference_mode(transform):
+    """The function, which in inference mode runs as in no_grad: it needs a graph, and tensors that have one."""
+    @functools.wraps(transform)
+    def wrapper(*args, **kwargs):
+        if not mindtorch.is_inference_mode_enabled():
+            return transform(*args, **kwargs)
+        with mindtorch.inference_mode(False), mindtorch.no_grad():
+            return transform(*args, **kwargs)
+    return wrapper
+
+
 def _tracked_copies(values, own):
     """The tree of copies for tensors, and a list of them; those that are leaves are added to the set `own`."""
     leaves, spec = tree_flatten(values)
@@ -37,6 +48,7 @@ def _tracked_copies(values, own):
         if not isinstance(leaf, mindtorch.Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
         value = all_samples(leaf, levels) if levels else leaf
+        value = value.clone() if value.is_inference() else value
         tracked = value.view_as(value) if value.requires_grad else value.detach().requires_grad_()
         if not value.requires_grad:
             own.add(id(tracked))
@@ -148,6 +160,7 @@ def grad_and_value(func: Any, argnums: int = 0, has_aux: bool = False) -> Any:
         >>> torch.func.grad_and_value(lambda x: x ** 3)(torch.tensor(2.0))
         (tensor(12.), tensor(8.))
     """
+    @_outside_inference_mode
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
         own, keep = set(), mindtorch.is_grad_enabled()
@@ -160,6 +173,9 @@ def grad_and_value(func: Any, argnums: int = 0, has_aux: bool = False) -> Any:
             if output.dim() != 0:
                 raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor "
                                    f"with {output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
+            if output.is_complex():
+                raise RuntimeError("grad can be implicitly created only for real scalar outputs but got "
+                                   f"{output.dtype}")
             found = _gradients([output], leaves, [mindtorch.ones_like(output)])
             found = tree_unflatten(found, tree_flatten(chosen)[1])
         results = found, (output, aux) if has_aux else output
@@ -187,6 +203,7 @@ def grad(func: Any, argnums: int = 0, has_aux: bool = False) -> Any:
     return wrapper
 
 
+@_outside_inference_mode
 def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
     """func(*primals), a function that takes its cotangents back to the primals, and with `has_aux` what is beside.
 
@@ -205,6 +222,7 @@ def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
             raise RuntimeError("vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor "
                                f"with dtype {each.dtype}")
 
+    @_outside_inference_mode
     def back(cotangents, retain_graph=True, create_graph=None):
         given, wanted = tree_flatten(cotangents), tree_flatten(output)[1]
         if given[1] != wanted:
@@ -220,6 +238,7 @@ def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
     return (results[0], back, results[1]) if has_aux else (results, back)
 
 
+@_outside_inference_mode
 def jvp(func: Any, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """func(*primals), and how it changes where the primals, a tuple, change by the tangents.
 
@@ -318,6 +337,7 @@ def jacrev(func: Any, argnums: int = 0, *, has_aux: bool = False, chunk_size: An
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
+    @_outside_inference_mode
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
         primals, of_chosen = _of_chosen(func, argnums, args, kwargs)
@@ -347,6 +367,7 @@ def jacfwd(func: Any, argnums: int = 0, has_aux: bool = False, *, chunk_size: An
         tensor([[1.0000, 0.0000],
                 [0.0000, 0.5403]])
     """
+    @_outside_inference_mode
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
         primals, of_chosen = _of_chosen(func, argnums, args, kwargs)

@@ -8,6 +8,7 @@ import mindtorch
 from mindtorch._core import hooks
 from mindtorch.autograd.function import Function
 from mindtorch.func._batched_tensor import (
+    BatchedTensor,
     Level,
     add_batch_dim,
     all_samples,
@@ -114,5 +115,6 @@ def _apply_function(kind, apply, args, kwargs):
     return apply_to_samples(apply, args, kwargs)
 
 
+hooks.BatchedTensor = BatchedTensor
 hooks.apply_function_to_batch = _apply_function
 hooks.apply_composite_to_batch = _apply_composite

@@ -242,3 +242,28 @@ def test_functional_call_with_a_parameter_more():
         _, found = mindtorch.func.functional_call(linear, {"extra": value}, (mindtorch.ones(1, 1),))
         assert found == names
         assert not hasattr(linear, "extra")
+
+
+TRANSFORMS = {
+    "grad": lambda f, x: f.grad(lambda x: (x * x).sum())(x),
+    "hessian": lambda f, x: f.hessian(lambda x: (x * x).sum())(x),
+    "vjp": lambda f, x: f.vjp(lambda x: x * x, x)[0], "jacrev": lambda f, x: f.jacrev(lambda x: x * x)(x),
+    "written in place": lambda f, x: f.grad(lambda x: x.clone().mul_(2).sum())(x)}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_derivatives_in_inference_mode(name, device):
+    """What the transforms return is of no inference mode, as in torch."""
+    found = []
+    for lib, where in ((mindtorch, device), (torch, "cpu")):
+        with lib.inference_mode():
+            x = lib.arange(1.0, 4.0, device=where)
+            made = TRANSFORMS[name](lib.func, x)
+        found.append((made.tolist(), made.is_inference()))
+    assert found[0] == found[1]
+
+
+def test_no_gradient_of_a_complex_result():
+    for lib in (mindtorch, torch):
+        with pytest.raises(RuntimeError, match=r"only for real scalar outputs but got torch\.complex64"):
+            lib.func.grad(lambda x: (x * x).sum())(lib.ones(2, dtype=lib.complex64))

@@ -46,6 +46,7 @@ POINTS = [
     ([1000.0, 0.0, -1000.0], ["F.cross_entropy(x[None], t.tensor([2], device=x.device))"]),
     ([0.0, 1e-8, 1.0], ["t.expm1(x)"]),
     ([0.0, -2.0, 3.0], ["t.remainder(x, 2)"]),
+    ([-2.0, 0.5, 3.0], ["t.digamma(x)[1:]", "t.lgamma(x)[1:]"]),
     ([NAN, 1.0, 2.0], ["x.nanmean()", "x.nansum()"]),
     ([NAN, INF, 1.0], ["t.nan_to_num(x)"]),
     ([1.0, 1.0, 2.0], ["x.quantile(0.5)"]),

@@ -38,6 +38,8 @@ CALLS = {
     "tangents of samples": lambda lib, m, v: lib.vmap(lambda x: lib.func.jvp(lib.sin, (x,), (v,)))(m),
     "an index of samples": lambda lib, m, v: lib.vmap(lambda x, i: (x[i], x[..., i], x.index_select(0, i)))(
         m, lib.tensor([[0, 2], [1, 1]], device=m.device)),
+    "a place of each sample": lambda lib, m, v: lib.vmap(lambda x, i: (v[i], m[:, i], v[None, i], set_at(x, i)))(
+        m, lib.tensor([2, -1], device=m.device)),
     "a write by an index": lambda lib, m, v: lib.vmap(lambda x, i: x.clone().index_put_((i,), x[0], True))(
         m, lib.tensor([[0, 2], [1, 1]], device=m.device)),
     "a write to a part": lambda lib, m, v: lib.vmap(lambda x: set_part(lib.zeros_like(x), x))(m),
@@ -91,6 +93,12 @@ REFUSED = {
     "gradients of another shape": lambda lib, m: lib.autograd.grad(
         (x := m.clone().requires_grad_()) * 2, x, m, is_grads_batched=True),
 }
+
+
+def set_at(x, place):
+    x = x.clone()
+    x[place] = 7.0
+    return x
 
 
 def set_part(x, values):

@@ -593,3 +593,10 @@ def test_divergence_of_wishart():
     single = [divergence(mindtorch, *pair) for pair in ((4.0, 5.0), (6.5, 3.5))]
     assert single == pytest.approx([divergence(torch, *pair) for pair in ((4.0, 5.0), (6.5, 3.5))], rel=1e-12)
     assert divergence(mindtorch, [4.0, 6.5], [5.0, 3.5]) == pytest.approx(single, rel=1e-12)
+
+
+def test_integers_for_logits():
+    for name in ("Categorical", "OneHotCategorical"):
+        ours, theirs = (getattr(lib.distributions, name)(logits=lib.tensor([1, 3, 2])).logits.tolist()
+                        for lib in (mindtorch, torch))
+        assert ours == pytest.approx(theirs)

@@ -32,6 +32,44 @@ INTEGRAL = ("int64", "int32", "int16", "int8", "uint8")
 # How often each is drawn.
 DTYPES = ("float32",) * 8 + FLOATING + COMPLEX + INTEGRAL + ("int64", "bool", "bool")
 LARGEST = 64        # elements of a literal
+# What a block of statements may be written under.
+BLOCKS = ("torch.no_grad()", "torch.no_grad()", "torch.inference_mode()", "torch.enable_grad()",
+          "torch.set_grad_enabled(False)", "torch.autocast(device, dtype=torch.bfloat16)",
+          "torch.autocast(device, dtype=torch.float16)")
+# Random numbers of the CPU, which are torch's; those of an NPU are others.
+DRAWS = ("torch.rand({shape}, dtype={dtype})", "torch.randn({shape}, dtype={dtype})",
+         "torch.randint(-3, 9, {shape}, dtype={dtype})", "torch.randint({big}, {shape}, dtype={dtype})",
+         "torch.randperm({count}, dtype={dtype})",
+         "torch.rand({shape}, generator=torch.Generator().manual_seed({big}))", "torch.rand_like({ones})",
+         "torch.randn_like({ones})", "torch.bernoulli({ones} * 0.3)", "torch.nn.functional.dropout({ones}, 0.3)",
+         "torch.nn.functional.alpha_dropout({ones}, 0.3, True)", "torch.nn.functional.rrelu(-{ones}, training=True)",
+         "torch.nn.Dropout(0.6)({ones})", "{ones}.normal_(2, 0.5)", "{ones}.uniform_(-1, 2)",
+         "{ones}.bernoulli_(0.7)", "{ones}.exponential_(0.5)", "{ones}.random_()", "{ones}.random_(2, 90)",
+         "{ones}.cauchy_()", "{ones}.log_normal_()", "{ones}.geometric_(0.3)",
+         "torch.normal(0.0, 2.0, {shape}, dtype={dtype})", "torch.normal({ones}, {ones})",
+         "torch.poisson({ones} * 3)", "torch.multinomial({ones}.reshape(-1), {few}, True)",
+         "torch.multinomial({ones}.reshape(-1), {few})", "torch.nn.init.xavier_uniform_({ones}.reshape(1, -1))",
+         "torch.nn.init.kaiming_normal_({ones}.reshape(1, -1))", "torch.nn.init.trunc_normal_({ones})",
+         "torch.distributions.Normal({ones}, 2.0).sample()",
+         "torch.distributions.Categorical(logits={ones}.reshape(-1)).sample(({few},))")
+# Functions of one tensor, or of a sample of it, for torch.func.
+FUNCTIONS = ("x.sin()", "x * x", "x.exp().sum(-1)", "x.tanh().cumsum(0)", "torch.softmax(x, -1)", "x ** 3",
+             "x.abs() + 1", "x.t() @ x", "x[0]", "x[..., 0] * 2", "x.reshape(-1).flip(0)",
+             "torch.where(x > 0, x, x * x)", "x.max()", "torch.nn.functional.gelu(x)",
+             "torch.stack([x, x * 2]).prod(0)", "x.std(-1)", "x.sort(-1)[0]", "x.sigmoid()",
+             "torch.nn.functional.layer_norm(x, x.shape[-1:])", "x.clone().mul_(2)", "x.norm()",
+             "x.unsqueeze(0).expand(2, *x.shape)", "torch.cat([x, x])", "x.clamp(-1, 1)", "torch.logsumexp(x, -1)",
+             "x.mean() * x", "x.to(torch.float64)")
+TRANSFORMS = ("torch.func.grad(lambda x: ({f}).sum())({v})", "torch.vmap(lambda x: {f})({v})",
+              "torch.vmap(lambda x: {f}, in_dims=-1, out_dims=-1)({v})",
+              "torch.func.jvp(lambda x: {f}, ({v},), ({v},))", "torch.func.jacrev(lambda x: {f})({v})",
+              "torch.func.jacfwd(lambda x: {f})({v})", "torch.vmap(torch.func.grad(lambda x: ({f}).sum()))({v})",
+              "torch.func.hessian(lambda x: ({f}).sum())({v})",
+              "torch.func.grad_and_value(lambda x: ({f}).sum())({v})", "torch.func.vjp(lambda x: {f}, {v})[0]",
+              "torch.func.grad(torch.func.grad(lambda x: ({f}).sum(), has_aux=False))({v})",
+              "torch.autograd.functional.jacobian(lambda x: {f}, {v})",
+              "torch.utils.checkpoint.checkpoint(lambda x: {f}, {v}, use_reentrant=False)",
+              "torch.vmap(lambda x, y: ({f}) + y, in_dims=(0, None))({v}, {v})")
 # What has no defined elements, draws random numbers or writes to files; settings of the process. conj_physical of real
 # numbers is a copy here and the tensor itself in torch; torch's derivatives of the last three are not exact.
 LEFT_OUT = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize",
@@ -120,15 +158,21 @@ class Writer:
         self.names = {"torch": torch, "device": "cpu"}
         self.program = []
         self.count = 0
+        self.block, self.left = "", 0       # and how many steps it lasts
 
     def write(self, length):
         for _ in range(self.random.randrange(1, 3)):
             self.literal(self.shape())
         steps = [(self.row, 10), (self.from_database, 5), (self.pointwise, 5), (self.view, 5), (self.change, 4),
-                 (self.index, 3), (self.assign, 3), (self.cast, 2), (self.backward, 2)]
+                 (self.index, 3), (self.assign, 3), (self.cast, 2), (self.backward, 2), (self.draw, 1), (self.hook, 1),
+                 (self.transform, 2)]
         while len(self.program) < length:
+            if not self.left:
+                self.block = self.random.choice(BLOCKS) if self.chance(0.07) else ""
+                self.left = self.random.randrange(1, 4)
             step, = self.random.choices([s for s, _ in steps], [weight for _, weight in steps])
             step()
+            self.left -= 1
         if self.random.random() < 0.7:
             self.backward()
         return self.program
@@ -139,7 +183,8 @@ class Writer:
         return self.random.random() < probability
 
     def add(self, text, operator, creates=""):
-        """A new statement. False where torch raises."""
+        """A new statement, in the block that is written. False where torch raises."""
+        text = f"with {self.block}: {text}" if self.block and not creates and operator != "requires_grad_" else text
         error = execute(Statement(text, operator), self.names)
         refused = "" if error is None else f"{type(error).__name__}: {error}"
         self.program.append(Statement(text, operator, creates, refused))
@@ -180,7 +225,8 @@ class Writer:
             count = math.prod(shape)
         values = [self.value(dtype) for _ in range(count)] if values is None else values
         name, order = self.name(), list(range(len(shape)))
-        layout = self.random.choice(("dense",) * 6 + ("permuted", "permuted", "strided", "offset", "expanded"))
+        layout = self.random.choice(("dense",) * 6 + ("permuted", "permuted", "strided", "offset", "expanded") + (
+            "channels_last",) * 6 * (len(shape) == 4))
         inner = tuple(shape)
         if layout == "permuted":
             self.random.shuffle(order)
@@ -190,6 +236,8 @@ class Writer:
             text += f".permute({tuple(order.index(axis) for axis in range(len(order)))})"
         elif layout == "strided" and shape and count:
             text += f".repeat_interleave(2, {len(shape) - 1})[..., ::2]"
+        elif layout == "channels_last":
+            text += ".contiguous(memory_format=torch.channels_last)"
         elif layout == "offset" and shape and count:
             text = f"torch.cat([{text}[:1], {text}])[1:]" if count < 12 else text
         elif layout == "expanded" and shape and count:
@@ -444,6 +492,42 @@ class Writer:
                                      "half()", "bool()", f"type(torch.{dtype})", f"to(torch.{dtype}, copy=True)"))
         self.assigned(f"{name}.{chosen}", chosen.partition("(")[0])
 
+    def draw(self):
+        """Random numbers after a seed."""
+        shape = self.shape()
+        dtype = self.random.choice((*FLOATING, "float32", "float32", "int64", "int32", "uint8"))
+        seed, big = self.random.randrange(10 ** 6), self.random.choice((100, 2 ** 31, 2 ** 40))
+        text = self.random.choice(DRAWS).format(shape=shape, dtype=f"torch.{dtype}", count=self.random.randrange(30),
+                                                few=self.random.randrange(1, 4), big=big,
+                                                ones=f"torch.ones({shape}, dtype=torch.{dtype})")
+        name = self.name()
+        if self.add(f"torch.manual_seed({seed}); {name} = ({text}).to(device)", "draw", name):
+            kind = self.names[name].dtype               # in float64, too, the numbers are those of this dtype
+            text = self.program[-1].text.replace(").to(device)", f").to(dtype={kind}).to(device)")
+            self.program[-1] = Statement(text, "draw", name)
+
+    def hook(self):
+        """A hook on a tensor, or a gradient that is kept."""
+        known = self.tensors(lambda t: t.requires_grad and is_inexact(t))
+        if not known:
+            return
+        name = self.random.choice(known)
+        chosen = self.random.choice(("register_hook(lambda grad: grad * 2)", "register_hook(lambda grad: None)",
+                                     "register_hook(lambda grad: grad.clone().clamp_(-1, 1))", "retain_grad()",
+                                     "register_hook(lambda grad: grad.double())",
+                                     "register_hook(lambda grad: grad[:1])",
+                                     "register_post_accumulate_grad_hook(lambda leaf: leaf.grad.mul_(0.5) and None)",
+                                     "register_hook(lambda grad: torch.where(grad > 0, grad, 0.0))"))
+        self.add(f"{name}.{chosen}", chosen.partition("(")[0])
+
+    def transform(self):
+        """A transform of torch.func."""
+        fitting = self.tensors(lambda t: t.dtype in (torch.float32, torch.float64) and t.dim() > 0)
+        name = self.random.choice(fitting if fitting and self.chance(0.8) else self.tensors())
+        chosen = self.random.choice(TRANSFORMS)
+        called = chosen.format(v=name, f=self.random.choice(FUNCTIONS))
+        self.assigned(called, chosen.partition("(")[0].removeprefix("torch."))
+
     def backward(self):
         known = self.tensors(lambda t: t.requires_grad and t.grad_fn is not None)
         if not known:
@@ -454,15 +538,29 @@ class Writer:
         leaves = self.tensors(lambda t: t.requires_grad and t.is_leaf)
         if leaves and self.chance(0.2):
             create = self.chance(0.6)
-            self.assigned(f"torch.autograd.grad({of}.sum(), {self.random.choice(leaves)}, allow_unused=True, "
-                          f"create_graph={create})[0]", "grad")
+            chosen = self.random.choice(leaves if self.chance(0.8) else self.tensors(lambda t: t.requires_grad))
+            retain = ", retain_graph=True" if self.chance(0.2) else ""
+            self.assigned(f"torch.autograd.grad({of}.sum(), {chosen}, allow_unused=True, "
+                          f"create_graph={create}{retain})[0]", "grad")
             return
-        loss = f"({of} * {of}).sum()" if self.chance(0.4) else f"{of}.sum()"
-        if not self.add(f"{loss}.backward()", "backward"):
-            return
-        for leaf in leaves:
+        given = ""
+        if self.chance(0.25):
+            given = self.random.choice(("retain_graph=True", "retain_graph=True", "create_graph=True",
+                                        f"inputs=[{self.random.choice(leaves)}]" if leaves else ""))
+        if self.chance(0.1):
+            called = f"{of}.backward({', '.join(each for each in (f'torch.ones_like({of})', given) if each)})"
+        else:
+            loss = f"({of} * {of}).sum()" if self.chance(0.4) else f"{of}.sum()"
+            called = f"{loss}.backward({given})"
+        for _ in range(2 if "retain" in given and self.chance(0.5) else 1):
+            if not self.add(called, "backward"):
+                return
+        kept = self.tensors(lambda t: t.requires_grad and (t.is_leaf or t.retains_grad))
+        for leaf in kept:
             if self.names[leaf].grad is not None and self.chance(0.6):
                 self.add(f"{self.name()} = {leaf}.grad", "grad")
+            if self.chance(0.03):
+                self.add(f"{leaf}.grad = None", "grad")
 
 
 def is_valid(tensor):
@@ -641,7 +739,7 @@ class Comparison:
                 yield "result", f"{name} is {self.ours.get(name)!r:.60}"
                 continue
             given = mine[name]
-            for kind in ("dtype", "shape", "stride", "storage_offset", "requires_grad", "is_leaf"):
+            for kind in ("dtype", "shape", "stride", "storage_offset", "requires_grad", "is_leaf", "is_inference"):
                 wanted, found = (attribute(t, kind) for t in (expected, given))
                 if kind in ("stride", "storage_offset") and not expected.numel():
                     continue            # the place of no elements, which follows from their strides, says nothing
@@ -728,7 +826,7 @@ class Comparison:
             if statement.creates and statement.creates not in self.ours:
                 continue
             execute(Statement(text(statement), statement.operator), names)
-            made = statement.text.partition(" = ")[0] if statement.operator in CASTS else statement.creates
+            made = re.search(r"(\w+) = ", statement.text)[1] if statement.operator in CASTS else statement.creates
             if made in names and not any(names[made] is other for name, other in names.items() if name != made):
                 created(names[made])
         name, _, grad = what.partition(".")
@@ -767,7 +865,8 @@ class Comparison:
                 wanted, written = (unexpanded(tensor.detach()) for tensor in (one, other))
                 array, found = array_of(wanted), array_of(written)
                 if not numpy.array_equal(array, found, equal_nan=True):
-                    written.data.copy_(mindtorch.tensor(array).to(written.dtype))
+                    with mindtorch.inference_mode(written.is_inference()):
+                        written.data.copy_(mindtorch.tensor(array).to(written.dtype))
         return True
 
 

@@ -123,6 +123,15 @@ WRITES = {
         lib, d, (3, 3), lambda lib, d: (lib.tensor([0, 1, 2], device=d), lib.tensor([0, 1], device=d)),
         flags)}
 FOUND_BY_PROGRAMS = {
+    "the largest of differences that are NaN": lambda lib, d: distances_with_nan(lib, d, lib.cdist),
+    "the largest of a matrix's differences that are NaN": lambda lib, d: distances_with_nan(
+        lib, d, lambda x, y, p: lib.pdist(x, p)),
+    "strides of a hash": lambda lib, d: lib.tensor(lib.hash_tensor(lib.ones(3, 2, 1, 2, device=d).contiguous(
+        memory_format=lib.channels_last), dim=2, keepdim=True).stride()),
+    "an index of eight dimensions": lambda lib, d: lib.ones(
+        2, 1, 1, 1, 1, 1, 1, 3, device=d)[lib.tensor([True, False], device=d), None, 0],
+    "singular values of infinity": lambda lib, d: lib.linalg.svdvals(
+        lib.tensor([[1.0, float("inf"), 2.0], [2.0, 3.0, 1.0], [1.0, 0.0, 5.0]], device=d)),
     "a fraction among integers": lambda lib, d: lib.searchsorted(whole(lib, d, "int32", 1, 2), 1.5),
     "the bucket of a fraction": lambda lib, d: lib.bucketize(-0.5, whole(lib, d, "int64", -1, 0)),
     "zeros of a transform": lambda lib, d: 1 / lib.fft.ihfft2(lib.tensor([[-2.09, 0.5]], device=d)).imag,
@@ -180,6 +189,16 @@ REPEATS = {
     "combinations of more than there are": lambda lib, d: lib.combinations(lib.ones(1, device=d), 70),
     "a margin that is rounded": lambda lib, d: lib.nn.functional.hinge_embedding_loss(
         whole(lib, d, "int8", 1, 2), -lib.ones(2, device=d), 8.4, reduction="none")}
+
+
+def distances_with_nan(lib, d, distances):
+    """Those of an infinite p, and their slopes."""
+    x = lib.tensor([[1.0, float("nan")], [2.0, 3.0], [float("inf"), 1.0], [2.0, 5.0]], device=d, requires_grad=True)
+    found = distances(x, x.detach() + 1, p=float("inf"))
+    found.sum().backward()
+    return lib.cat([found.detach().reshape(-1), x.grad.reshape(-1)])
+
+
 AT_NAN = {f"{name} of {dtype}": lambda lib, d, name=name, dtype=dtype: getattr(lib, name)(
     *(t.reshape(-1) for t in lib.meshgrid(*[whole(
         lib, d, dtype, float("nan"), float("inf"), 0, 1, -1, 2.5)] * 2, indexing="ij")))
@@ -751,3 +770,22 @@ def test_no_integral_of_flags(name, device):
     for lib, where in ((torch, "cpu"), (mindtorch, device)):
         with pytest.raises(RuntimeError, match="received a bool input for `y`"):
             getattr(lib, name)(flags(lib, where), dx=2.0)
+
+
+INFERENCE = {
+    "add": lambda lib, x, y: lib.add(x, x, out=y), "comparison": lambda lib, x, y: lib.ne(x, 1.5, out=y),
+    "sum": lambda lib, x, y: lib.sum(x, 0, out=y), "cat": lambda lib, x, y: lib.cat([x], out=y),
+    "linspace": lambda lib, x, y: lib.linspace(0, 1, 2, out=y), "scan": lambda lib, x, y: lib.cumsum(x, 0, out=y),
+    "product": lambda lib, x, y: lib.mm(x[None], x[:, None], out=y), "max": lambda lib, x, y: lib.max(x, 0, out=(
+        y, lib.tensor(0, device=x.device))), "resize_": lambda lib, x, y: y.resize_(5)}
+
+
+@pytest.mark.parametrize("name", INFERENCE)
+def test_writes_to_tensors_of_inference_mode(name, device):
+    for lib, d in ((mindtorch, device), (torch, "cpu")):
+        x = lib.tensor([1.0, 2.0], device=d)
+        with lib.inference_mode():
+            y = x * 1
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
+            INFERENCE[name](lib, x, y)
+        assert lib is torch or y.tolist() == [1.0, 2.0]         # torch has written before it refuses

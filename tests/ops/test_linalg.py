@@ -249,6 +249,18 @@ def test_linalg_errors(name):
     assert issubclass(mindtorch.linalg.LinAlgError, RuntimeError)
 
 
+def test_singular_values_of_nan():
+    found = []
+    for lib in (torch, mindtorch):
+        for shape in ((2, 2), (3, 2, 2)):
+            matrices = lib.ones(shape)
+            matrices[..., 0, 0] *= float("nan")
+            with pytest.raises(lib.linalg.LinAlgError, match="non-finite values") as error:
+                lib.linalg.svd(matrices)
+            found.append(str(error.value))
+    assert found[:2] == found[2:]
+
+
 WRONG = {
     "einsum unknown output": lambda lib: lib.einsum("ij->k", lib.ones(2, 2)),
     "einsum operands": lambda lib: lib.einsum("ij,jk", lib.ones(2, 2)),

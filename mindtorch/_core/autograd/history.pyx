@@ -9,11 +9,10 @@ from mindtorch._core.autograd.node cimport (
     ALWAYS_COMPUTED, MAX_EDGES, MAX_SAVED, SAVED_BOOL, SAVED_CONSTANT, SAVED_DEVICE, SAVED_DTYPE, SAVED_DTYPE_OF,
     SAVED_FLOAT, SAVED_INT, SAVED_INTS, SAVED_NDIM, SAVED_OBJECT, SAVED_OPTIONAL_FLOAT, SAVED_RESULT, SAVED_SCALAR,
     SAVED_SELF, SAVED_SHAPE, SAVED_SHAPES, SAVED_STRIDE, SAVED_TENSOR, SAVED_TENSORS, AutogradMeta, Node, NodeType,
-    SavedKind, SavedTensor, SavedValue, derivative_functions, grad_enabled, inference_enabled, is_below_autograd,
-    is_differentiable_dtype, make_grad_accumulator, materialize_autograd_meta, may_require_grad, new_node,
-    next_sequence_nr, node_type,
-    requires_grad, saved_hooks, saved_hooks_active, set_grad_enabled, set_output_metadata, set_outputs_metadata,
-    short_name,
+    SavedKind, SavedTensor, SavedValue, check_inference_write, derivative_functions, grad_enabled,
+    inference_enabled, is_below_autograd, is_differentiable_dtype, make_grad_accumulator, materialize_autograd_meta,
+    may_require_grad, new_node, next_sequence_nr, node_type, requires_grad, saved_hooks, saved_hooks_active,
+    set_grad_enabled, set_output_metadata, set_outputs_metadata, short_name,
 )
 from mindtorch._core.operators.operator cimport find_operator
 from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, DTYPES, KIND, scalar_to_python
@@ -56,10 +55,7 @@ LEAF_ERROR = "a leaf Variable that requires grad is being used in an in-place op
 cdef bint should_record_inplace(TensorBase self, bint wanted) except -1:
     cdef AutogradMeta meta = <AutogradMeta>self.autograd
     cdef AutogradMeta base_meta
-    if meta is not None and meta.is_inference and not inference_enabled():
-        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a "
-                           "clone to get a normal tensor before doing inplace update.See "
-                           "https://github.com/pytorch/rfcs/pull/17 for more details.")
+    check_inference_write(self)
     if not grad_enabled() or not wanted:
         return False
     if self.base is not None:

@@ -82,6 +82,16 @@ cdef bint inference_enabled() noexcept:
     return mindtorch_inference
 
 
+cdef int check_inference_write(TensorBase written) except -1:
+    """RuntimeError for a tensor of inference mode that is to be written to outside it."""
+    cdef AutogradMeta meta = <AutogradMeta>written.autograd
+    if meta is not None and meta.is_inference and not inference_enabled():
+        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a "
+                           "clone to get a normal tensor before doing inplace update.See "
+                           "https://github.com/pytorch/rfcs/pull/17 for more details.")
+    return 0
+
+
 def is_grad_enabled():
     """Whether operators are recorded, in this thread.
 

@@ -3,6 +3,7 @@ import warnings
 
 from libc.stdint cimport uint64_t
 
+from mindtorch._core.autograd.node cimport check_inference_write
 from mindtorch._core.tensor.dtype cimport (
     BOOL_KIND, COMPLEX_KIND, DTYPES, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, Bool, Byte, ComplexDouble, ComplexFloat,
     Double, Long, Undefined, can_cast, default_complex_dtype, default_dtype, dtype_name, is_float8, promote_types,
@@ -526,6 +527,7 @@ def warn_of_resizing(TensorBase out not None, TensorBase result not None):
 cdef int check_output(TensorBase out, ScalarType dtype, int device_type, int device_index) except -1:
     if out.device_type != device_type or out.device_index != device_index:
         raise_device_mismatch(make_device(device_type, device_index), device_of(out))
+    check_inference_write(out)
     return check_cast(dtype, out.dtype)
 
 

@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 
 from mindtorch._core.autograd.node cimport (
-    AutogradMeta, inference_enabled, is_below_autograd, may_require_grad, requires_grad,
+    AutogradMeta, check_inference_write, inference_enabled, is_below_autograd, may_require_grad, requires_grad,
 )
 cimport mindtorch._core.autograd.history as history
 from mindtorch._core.autograd.history cimport (
@@ -481,6 +481,7 @@ def resize_(TensorBase self, *sizes, size=None, memory_format=None):
         raise RuntimeError("cannot resize variables that require grad")
     if memory_format is None and has_shape(self, &shape):
         return self                     # with its strides
+    check_inference_write(self)
     bump_version(self)
     resize(self, &shape)
     set_memory_format(self, memory_format, b"resize_")

@@ -13,6 +13,7 @@ from cpython.tuple cimport PyTuple_Check
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
+from mindtorch._core import hooks
 from mindtorch._core.tensor.factories import tensor_from_data
 
 from mindtorch._core._gen.calls cimport (
@@ -71,8 +72,13 @@ cdef bint is_mask(TensorBase index) noexcept:
 
 
 cdef bint is_integer_scalar(TensorBase index) noexcept:
-    """Whether it is a 0-d integer tensor, which counts as an int."""
-    return index.ndim == 0 and index.dtype in (Char, Short, Int, Long)
+    """Whether it is a 0-d integer tensor, which counts as an int; but under vmap each sample has another."""
+    return index.ndim == 0 and index.dtype in (Char, Short, Int, Long) and not has_samples(index)
+
+
+cdef inline bint has_samples(TensorBase index) noexcept:
+    """Whether it is a BatchedTensor of vmap."""
+    return torch_dispatch.active and type(index) is hooks.BatchedTensor
 
 
 cdef bint is_row_index(TensorBase index) noexcept:
@@ -439,7 +445,7 @@ cdef int count_indexed_dims(object part) except -1:
         tensor = <TensorBase>part
         if KIND[<int>tensor.dtype] > INT_KIND:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        if tensor.ndim == 0 and KIND[<int>tensor.dtype] == INT_KIND and tensor.dtype != Byte:
+        if is_integer_scalar(tensor):
             return 1
         return ADVANCED
     if PyBool_Check(part) or PyList_Check(part) or PyTuple_Check(part) or isinstance(part, (NUMPY_ARRAY, range)):

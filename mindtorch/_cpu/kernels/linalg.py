@@ -312,12 +312,17 @@ def _require_finite(a, function, what):
 
 
 def svd(a, full_matrices, compute_uv):
+    """NaN where the matrix has infinity, for which LAPACK may look without end."""
     raise_first_failure(np.isnan(a).any((-2, -1)), "linalg.svd", NOT_FINITE)
-    if compute_uv:
-        _require_finite(a, "linalg.svd", "singular values")
-        return np.linalg.svd(a, full_matrices)
+    finite = np.isfinite(a).all((-2, -1), keepdims=True)
+    a = np.where(finite, a, 0)
     nothing = np.zeros(0, a.dtype)
-    return nothing, np.linalg.svd(a, compute_uv=False), nothing
+    u, s, vh = np.linalg.svd(a, full_matrices) if compute_uv else (nothing, np.linalg.svd(a, compute_uv=False), nothing)
+    if not finite.all():
+        s[~finite[..., 0, 0]] = np.nan
+        if compute_uv:
+            u[~finite[..., 0, 0]], vh[~finite[..., 0, 0]] = np.nan, np.nan
+    return u, s, vh
 
 
 def eig(a):

@@ -101,7 +101,13 @@ def _length(difference, p):
 
 def distances(x1, x2, p):
     """p-norms of the differences of all rows of one batch of matrices to those of another."""
-    return _length(x1[..., :, None, :] - x2[..., None, :, :], p)
+    difference = x1[..., :, None, :] - x2[..., None, :, :]
+    return _largest(difference) if p == np.inf else _length(difference, p)
+
+
+def _largest(difference, keepdims=False):
+    """That of the numbers: a NaN beside them does not count in torch's cdist, as it does in its pdist."""
+    return np.fmax.reduce(np.absolute(difference), axis=-1, initial=0, keepdims=keepdims)
 
 
 def distances_backward(grad, x1, x2, p, result):
@@ -113,7 +119,8 @@ def distances_backward(grad, x1, x2, p, result):
     if p == 1:
         slope = sign
     elif p == np.inf:
-        slope = sign * (np.absolute(difference) == np.absolute(difference).max(-1, keepdims=True, initial=0))
+        slope = sign * (np.absolute(difference) == _largest(difference, keepdims=True))
+        slope = np.where(np.isfinite(difference), slope, np.nan)
     else:
         share = difference / result if p == 2 else sign * np.power(np.absolute(difference) / result, p - 1)
         slope = np.where((result == 0) | (difference == 0), 0, share)

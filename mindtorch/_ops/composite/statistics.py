@@ -398,14 +398,14 @@ def hash_tensor(input, dim=(), *, keepdim=False, mode=0, out=None):
         raise NotImplementedError(f"\"xor_sum_cpu\" not implemented for '{_name(input.dtype)}'")
     dims = dims if dims and input.dim() else list(range(input.dim()))
     words = input.detach().to(float64).view(int64) if input.is_floating_point() else input.to(int64)
+    result = _OPS["amax"](words, dims, keepdim)         # it has the strides of a reduction
     kept = [d for d in range(input.dim()) if d not in dims]
     words = words.permute((*kept, *dims)).reshape(*(input.shape[d] for d in kept), prod(input.shape[d] for d in dims))
     while words.shape[-1] > 1:
         half = words.shape[-1] // 2
         rest = words.narrow(-1, 2 * half, words.shape[-1] % 2)
         words = _OPS["cat"]([words.narrow(-1, 0, half) ^ words.narrow(-1, half, half), rest], -1)
-    shape = [1 if d in dims else size for d, size in enumerate(input.shape)] if keepdim else words.shape[:-1]
-    return written(words.reshape(shape).view(uint64), out)
+    return written(result.copy_(words.reshape(result.shape)).view(uint64), out)
 
 
 _FUNCTIONS_AND_METHODS = (var, std, nanmean, count_nonzero, quantile, nanquantile, cov, corrcoef, diff, dist,

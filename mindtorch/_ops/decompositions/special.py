@@ -162,7 +162,10 @@ def _trigamma(x):
     left = x < 0.5
     value = by_element(_TERMS)(_series)(x.new_full((), 2), ops.where(left, 1 - x, x), _TERMS)
     # The sine's argument is the distance from a whole number: pi * x itself would lose what stands behind the point.
-    sine = ((x - x.round()) * pi).sin()
+    # At a pole it is what pi in float32 is off by, not 0, but for x = 0: as in torch, the value there is a number, and
+    # the gradient of what a mask leaves out is 0.
+    apart = x - x.round()
+    sine = (ops.where(apart == 0, x * 2.8e-8, apart) * pi).sin()
     return ops.where(left, pi * pi / (sine * sine) - value, value)
 
 

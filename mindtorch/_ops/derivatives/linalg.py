@@ -1,5 +1,5 @@
 """Derivatives of matrix products, linear algebra and Fourier transforms. A^H is the conjugate transpose."""
-from math import inf
+from math import inf, nan
 
 from mindtorch._ops.derivatives.reduce import scaled, unreduced
 from mindtorch._ops.operators import ops
@@ -378,9 +378,24 @@ def fft_c2r_backward(grad, dim, normalization):
 
 # --- distances -------------------------------------------------------------------------------------------------------
 
+def _differences(x1, x2):
+    """Of all rows of one batch of matrices to those of another."""
+    return x1.unsqueeze(-2) - x2.unsqueeze(-3)
+
+
+def _without_nan(difference):
+    """The largest difference is that of numbers: a NaN beside them does not count in torch's cdist."""
+    return ops.where(difference.isnan(), 0.0, difference)
+
+
 def distances(x1, x2, p):
     """p-norms of the differences of all rows of one batch of matrices to those of another."""
-    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    difference = _differences(x1, x2)
+    return _lengths(_without_nan(difference) if p == inf else difference, p)
+
+
+def _lengths(difference, p):
+    """p-norms along the last dimension, NaN where a coordinate is."""
     if difference.shape[-1] == 0:           # vector_norm refuses the largest of nothing, which is 0 here
         return difference.sum(-1)
     if p == 0:                              # a norm counts NaN as one that is not 0; it makes a distance NaN
@@ -388,19 +403,25 @@ def distances(x1, x2, p):
     return ops.linalg_vector_norm(difference, p, (-1,))
 
 
-def _largest(difference):
-    """The inf-norm, of the same differences that are compared with it."""
-    return difference.abs().amax(-1, True)
+def _slope_of_largest(difference):
+    """That of the inf-norm, which is found from the same differences; NaN at infinity, as in torch."""
+    largest = _without_nan(difference).abs().amax(-1, True)
+    return ops.where(difference.isfinite(), ops.sgn(difference) * (difference.abs() == largest), nan)
+
+
+def _sign(difference):
+    """That of NaN is NaN, which is 0 in sgn."""
+    return ops.where(difference.isnan(), difference, ops.sgn(difference))
 
 
 def distances_backward(grad, x1, x2, p, result):
     """The gradient of x1; 0 along coordinates that are equal, and where a distance is 0."""
-    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    result, slope = result.unsqueeze(-1), ops.sgn(difference)
+    difference = _differences(x1, x2)
+    result, slope = result.unsqueeze(-1), _sign(difference)
     if p == 0:
-        slope = slope * 0
+        slope = ops.zeros_like(slope)
     elif p == inf:
-        slope = slope * (difference.abs() == _largest(difference))
+        slope = _slope_of_largest(difference)
     elif p != 1:
         share = slope * (difference.abs() / result) ** (p - 1)
         slope = ops.where((result == 0) | (difference == 0), 0.0, share)
@@ -413,10 +434,10 @@ def distances_double_backward(grad, grad_output, x1, x2, p, result):
     With d a difference and r its distance, the slope is s = sgn(d) (|d| / r)^(p - 1), which grows with d by
     (p - 1) |d / r|^(p - 2) / r, and with r by (1 - p) s / r.
     """
-    difference, over = x1.unsqueeze(-2) - x2.unsqueeze(-3), grad.unsqueeze(-2)
-    far, sign = result.unsqueeze(-1), ops.sgn(difference)
+    difference, over = _differences(x1, x2), grad.unsqueeze(-2)
+    far, sign = result.unsqueeze(-1), _sign(difference)
     if p in (0, 1, inf):
-        slope = sign * (0 if p == 0 else 1 if p == 1 else difference.abs() == _largest(difference))
+        slope = ops.zeros_like(sign) if p == 0 else sign if p == 1 else _slope_of_largest(difference)
         nothing = ops.zeros_like
         return (over * slope).sum(-1), nothing(x1), nothing(x2), nothing(result)
     still = (far == 0) | (difference == 0)
@@ -438,7 +459,7 @@ def _pairs(self):
 
 def distances_of_pairs(self, p):
     """Those of the rows of one matrix, each pair once."""
-    return distances(self, self, p).reshape(-1).index_select(0, _pairs(self))
+    return _lengths(_differences(self, self), p).reshape(-1).index_select(0, _pairs(self))
 
 
 def distances_of_pairs_backward(grad, self, p, result):

@@ -17,22 +17,16 @@ _LISTS = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices"
 
 
 def places(shape: Any, device: Device) -> Any:
-    """The numbers of batches, heads, queries and keys, each along its own dimension of four."""
-    return [mindtorch.arange(count, device=device).reshape([-1 if dim == axis else 1 for dim in range(4)])
-            for axis, count in enumerate(shape)]
+    """The numbers of batches, heads, queries and keys."""
+    return [mindtorch.arange(count, device=device) for count in shape]
 
 
-def evaluated(function: Any, shape: Any, *arguments: Any) -> Any:
-    """The result of a score_mod or mask_mod for all positions, in the shape of the scores."""
-    found = function(*arguments)
-    if not isinstance(found, mindtorch.Tensor):
-        raise TypeError(f"a mask_mod or score_mod returns tensors, not {type(found).__name__}")
-    try:
-        return found.expand(shape)
-    except RuntimeError as error:
-        raise NotImplementedError(
-            f"a mask_mod or score_mod made a tensor of the shape {tuple(found.shape)} where {tuple(shape)} was to be: "
-            "mindtorch calls it once, with the numbers of all places; index with all of them at once") from error
+def evaluated(function: Any, at: Any, *scores: Any) -> Any:
+    """The results of a mask_mod, or of a score_mod for a tensor of scores, of all `places`."""
+    for dim in reversed(range(4)):
+        numbers = tuple(0 if axis == dim else None for axis in range(4))
+        function = mindtorch.vmap(function, in_dims=(*(0 for _ in scores), *numbers))
+    return function(*scores, *at)
 
 
 def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
@@ -234,7 +228,7 @@ class BlockMask:
         def pairs(blocks):
             wide = blocks.repeat_interleave(self.BLOCK_SIZE[0], -2).repeat_interleave(self.BLOCK_SIZE[1], -1)
             return wide[..., :shape[-2], :shape[-1]]
-        allowed = pairs(self._partial()) & evaluated(self.mask_mod, shape, *at)
+        allowed = pairs(self._partial()) & evaluated(self.mask_mod, at)
         return allowed if self.full_kv_num_blocks is None else allowed | pairs(self._full())
 
     def _adjust(self, new_q_len, new_kv_len):

@@ -1,8 +1,7 @@
 """torch.nn.attention.flex_attention: attention whose scores and mask are functions of the places of query and key.
 
-There is no compiler: the functions are called once, with tensors of all places that broadcast against one another, and
-the scores of all pairs exist at once. Gradients flow through both. What a function indexes it has to index at once,
-`bias[head, q_idx, kv_idx]`, not in steps.
+There is no compiler: vmap calls the functions once, for all places, and the scores of all pairs exist at once.
+Gradients flow through both.
 """
 from __future__ import annotations
 
@@ -92,10 +91,10 @@ def create_mask(mod_fn: Any, B: int | None, H: int | None, Q_LEN: int, KV_LEN: i
     count = sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) and each.default is each.empty
                 for each in parameters)
     if count == 4 or any(each.kind is each.VAR_POSITIONAL for each in parameters):
-        return evaluated(mod_fn, shape, *places(shape, device))
+        return evaluated(mod_fn, places(shape, device))
     if count != 5:
         raise AssertionError(f"Expected 4 or 5 positional args, got {count}")
-    scores = evaluated(mod_fn, shape, mindtorch.zeros(shape, device=device), *places(shape, device))
+    scores = evaluated(mod_fn, places(shape, device), mindtorch.zeros(shape, device=device))
     return scores > -math.inf
 
 
@@ -190,7 +189,7 @@ def flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Any = N
     scores = query.to(precision) @ key.to(precision).mT * (query.size(-1) ** -0.5 if scale is None else scale)
     at = places(scores.shape, query.device)
     if score_mod is not None:
-        scores = evaluated(score_mod, scores.shape, scores, *at).to(precision)
+        scores = evaluated(score_mod, at, scores).to(precision)
     if block_mask is not None:
         scores = mindtorch.where(block_mask._allowed(scores.shape, at), scores, -math.inf)
     nothing = scores.detach().amax(-1, keepdim=True) == -math.inf

@@ -12,12 +12,13 @@ double normOf(const aclOpExecutor &executor) {
   return p;
 }
 
-double distance(const double *x, const double *y, int64_t count, double p) {
+/* Of an infinite p, a NaN counts in the distances of the pairs of one matrix alone. */
+double distance(const double *x, const double *y, int64_t count, double p, bool nan_counts) {
   double sum = 0.0;
   for (int64_t i = 0; i < count; ++i) {
     const double size = std::fabs(x[i] - y[i]);
     if (std::isinf(p)) {
-      sum = isNan(size) || size > sum ? size : sum;
+      sum = size > sum || (nan_counts && isNan(size)) ? size : sum;
     } else if (p == 0.0) {
       sum += isNan(size) ? size : size != 0.0 ? 1.0 : 0.0;
     } else {
@@ -30,6 +31,7 @@ double distance(const double *x, const double *y, int64_t count, double p) {
 
 /* The derivative of a distance by a coordinate of its first row. */
 double distanceGradOf(double difference, double distance, double p) {
+  if ((isNan(difference) && p != 0.0) || (std::isinf(difference) && std::isinf(p))) return NAN;
   if (p == 0.0 || difference == 0.0 || distance == 0.0) return 0.0;
   const double sign = difference < 0.0 ? -1.0 : 1.0, size = std::fabs(difference);
   if (p == 1.0) return sign;
@@ -58,7 +60,7 @@ aclError runCdist(const aclOpExecutor &executor) {
     others_from.read(other);
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t k = 0; k < others; ++k) {
-        found[i * others + k] = distance(one + i * columns, other + k * columns, columns, p);
+        found[i * others + k] = distance(one + i * columns, other + k * columns, columns, p, false);
       }
     }
     to.write(found);
@@ -84,7 +86,7 @@ aclError runCdistBackward(const aclOpExecutor &executor) {
     distances_from.read(distances);
     /* The largest difference is found from the inputs, as the stored distances may be rounded. */
     for (int64_t i = 0; std::isinf(p) && i < rows * others; ++i) {
-      distances[i] = distance(one + i / others * columns, other + i % others * columns, columns, p);
+      distances[i] = distance(one + i / others * columns, other + i % others * columns, columns, p, false);
     }
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t c = 0; c < columns; ++c) {
@@ -111,7 +113,7 @@ aclError runPdist(const aclOpExecutor &executor) {
   Cursor out(inDouble(executor.operands[1]));
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t k = i + 1; k < rows; ++k) {
-      const double found = distance(values + i * columns, values + k * columns, columns, p);
+      const double found = distance(values + i * columns, values + k * columns, columns, p, true);
       out.write(&found, 1);
     }
   }

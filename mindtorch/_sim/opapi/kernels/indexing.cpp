@@ -485,8 +485,10 @@ aclnnStatus advancedIndexShape(const aclOpExecutor &executor, const Operand &ind
   }
   IndexedDims indexed_dims;
   if (!broadcastIndices(indices, count, &indexed_dims)) return refuse(executor, "the indices do not broadcast");
-  if (indexed.rank + indexed_dims.shape.rank > static_cast<int32_t>(kMaxRank)) {
-    return refuse(executor, "the indices make {} dimensions of {}", indexed_dims.shape.rank, indexed.rank);
+  int32_t rank = indexed.rank + indexed_dims.shape.rank;
+  for (int32_t i = 0; i < count; ++i) rank -= indices[i].count > 0;
+  if (rank > static_cast<int32_t>(kMaxRank)) {
+    return refuse(executor, "the result has {} dimensions, expected {} at most", rank, kMaxRank);
   }
   *shape = resultShape(indexed, indices, count, indexed_dims);
   return ACLNN_SUCCESS;

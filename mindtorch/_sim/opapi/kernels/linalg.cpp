@@ -1,5 +1,7 @@
 /* Linear algebra on batches of matrices by LAPACK, one matrix after the other, in complex double and column-major
  * order. */
+#include <algorithm>
+
 #include "opapi/blas.h"
 #include "opapi/kernels/matrices.h"
 
@@ -242,7 +244,12 @@ aclError runSvd(const aclOpExecutor &executor) {
   int *int_work = reinterpret_cast<int *>(real_work + size.realWork());
   const auto decompose = [&](const Operand *parts) {
     load(parts[0], a);
-    if (size.least > 0) {
+    const auto is_finite = [](const Complex &x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); };
+    if (!std::all_of(a, a + size.m * size.n, is_finite)) { /* for which LAPACK may look without end */
+      std::fill(values, values + size.least, NAN);
+      std::fill(u, u + size.m * size.u, NAN);
+      std::fill(vt, vt + size.v * size.n, NAN);
+    } else if (size.least > 0) {
       lapackOf(executor).gesdd(kColumns, vectors ? (full ? 'A' : 'S') : 'N', sizeAs(size.m), sizeAs(size.n), a,
                                leadingOf(size.m), values, u, leadingOf(size.m), vt, leadingOf(size.v), work,
                                sizeAs(size.work()), real_work, int_work);
