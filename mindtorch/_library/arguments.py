@@ -1,5 +1,5 @@
-"""Whether the arguments of a call are those of torch's operator of that name: what functions written in Python ask
-once they have failed, since they do not look at the types of their arguments.
+"""Whether the arguments of a call are those of torch's operator of that name: what is asked for functions written in
+Python before they run, once for the same types, and where they fail; they do not look at their arguments' types.
 
 The types are those that torch's parser takes, not those of torch.ops (binding.py): an int is no bool, a bool no int.
 """
@@ -26,6 +26,10 @@ def _is_number_tensor(value):
     return isinstance(value, TensorBase) and not value.dim() and not value.requires_grad
 
 
+def _is_one_number(value):
+    return isinstance(value, TensorBase) and value.numel() == 1
+
+
 def _is_int(value):
     if isinstance(value, TensorBase):
         return _is_number_tensor(value) and not value.is_complex() and not value.is_floating_point()
@@ -41,8 +45,8 @@ _CHECKS = {
     "Tensor": (lambda value: isinstance(value, TensorBase), "Tensor"),
     "Scalar": (lambda value: isinstance(value, Number) or _is_number_tensor(value), "Number"),
     "int": (_is_int, "int"), "SymInt": (_is_int, "int"), "float": (_is_float, "float"),
-    "bool": (lambda value: isinstance(value, (bool, np.bool_)), "bool"),
-    "str": (lambda value: isinstance(value, str), "str"),
+    "bool": (lambda value: isinstance(value, bool), "bool"),
+    "str": (lambda value: isinstance(value, (str, bytes)), "str"),
     "ScalarType": (lambda value: isinstance(value, (dtype, type)), "torch.dtype"),
     "Layout": (lambda value: isinstance(value, layout), "torch.layout"),
     "MemoryFormat": (lambda value: isinstance(value, memory_format), "torch.memory_format"),
@@ -57,7 +61,7 @@ def _fits(kind, value):
         return value is None or _fits(kind.inner, value)
     if kind.kind == "list":
         if isinstance(value, (list, tuple)):
-            return all(isinstance(item, TensorBase) or _fits(kind.inner, item) for item in value)
+            return all(_is_one_number(item) or _fits(kind.inner, item) for item in value)
         return kind.size is not None and _fits(kind.inner, value)
     return _CHECKS.get(kind.base, _ANY)[0](value)
 
@@ -131,13 +135,16 @@ def wrong_arguments(function, args, kwargs):
     if name in ("to", "norm") or hasattr(function.__wrapped__, "refuses"):
         return None
     overloads = _overloads(name) or _overloads(name.removesuffix("_"))
-    if not overloads:
-        return _wrong_annotated(function, args, kwargs)
-    named = {_NAMES.get(key, key): value for key, value in kwargs.items()}
+    if not overloads or not (function._is_method or inspect.isbuiltin(function)):
+        return _wrong_by_name(function, overloads, args, kwargs)
+    known = {argument.name for schema in overloads for argument in schema.arguments}
+    named = {key if key in known else _NAMES.get(key, key): value for key, value in kwargs.items()}
     out = named.pop("out", None)
     if out is not None and not isinstance(out, (TensorBase, list, tuple)):
         return TypeError(f"{name}(): argument 'out' must be Tensor, not {_type_name(out)}")
-    known = {argument.name for schema in overloads for argument in schema.arguments}
+    requires_grad = named.pop("requires_grad", None)                # no schema has it: the parser adds it
+    if requires_grad is not None and not isinstance(requires_grad, bool):
+        return TypeError(f"{name}(): argument 'requires_grad' must be bool, not {_type_name(requires_grad)}")
     named = {key: value for key, value in named.items() if key in known}
     misfits = [_misfit(schema, args, named, function._is_method) for schema in overloads]
     if None in misfits:
@@ -157,16 +164,29 @@ def _wrong_type(function, parameter, wanted, place, value):
     return TypeError(f"{function.__name__}(): argument '{parameter}'{where} must be {wanted}, not {_type_name(value)}")
 
 
-def _wrong_annotated(function, args, kwargs):
-    """The TypeError of a call with something else where the function's annotation has a Tensor; None if there is none.
+def _wrong_by_name(function, overloads, args, kwargs):
+    """The TypeError of a call of what is a function in Python in torch, too, or has no schema there; None if there is
+    none. It hands an argument on to the parameter of that name, and None in its place, so that alone its type counts.
     """
     try:
         bound = inspect.signature(function.__wrapped__).bind(*args, **kwargs)
     except TypeError:
         return None
     for place, (name, value) in enumerate(bound.arguments.items()):
-        annotation = bound.signature.parameters[name].annotation
-        wanted = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
-        if wanted == "Tensor" and not isinstance(value, TensorBase):
-            return _wrong_type(function, name, "Tensor", place if place < len(args) else None, value)
+        parameter = bound.signature.parameters[name]
+        wanted = _wanted_by_name(parameter, overloads, value)
+        if wanted:
+            return _wrong_type(function, name, wanted, place if place < len(args) else None, value)
     return None
+
+
+def _wanted_by_name(parameter, overloads, value):
+    """The type that a parameter should have had, or None."""
+    annotation = parameter.annotation
+    if (annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")) == "Tensor":
+        return None if isinstance(value, TensorBase) else "Tensor"
+    kinds = [argument.type for schema in overloads for argument in schema.arguments
+             if argument.name in (parameter.name, _NAMES.get(parameter.name))]
+    fits = value is None or not kinds or any(_fits(kind, value) for kind in kinds)
+    is_handed_on = parameter.default in (None, parameter.empty) or any(_fits(kind, parameter.default) for kind in kinds)
+    return None if fits or not is_handed_on else _wanted(kinds[0])

@@ -323,6 +323,8 @@ class Tensor(TensorBase):
             raise TypeError(f"new_{name}() got an unexpected keyword argument 'out'")
         if "size" in options:
             size = (options.pop("size"),)
+        if not size:
+            raise TypeError(f'new_{name}() missing 1 required positional arguments: "size"')
         if len(size) == 1 and isinstance(size[0], (tuple, list)):
             size = size[0]
         if name in ("empty", "zeros") and self.layout is not strided:

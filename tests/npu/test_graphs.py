@@ -680,3 +680,17 @@ def test_launches_into_a_graph_have_no_device_time_in_profiles():
     with torch.profiler.profile(activities=[activity]) as prof, npu.graph(graph):
         x + x
     assert [(event.name, event.device_time_total) for event in prof.events()] == [("aclnnAdd", 0)]
+
+
+def test_a_capture_refuses_factorisations_that_wait_and_takes_those_that_do_not():
+    """As on CUDA: only the `_ex` forms do not look at what the device has found."""
+    matrix = torch.eye(2, device="npu")
+    for function in (torch.linalg.inv, torch.linalg.cholesky):
+        with pytest.raises(RuntimeError, match="captur"), npu.graph(npu.NPUGraph()):
+            function(matrix)
+    graph = npu.NPUGraph()
+    with npu.graph(graph):
+        factor, info = torch.linalg.cholesky_ex(matrix)
+    graph.replay()
+    assert factor.tolist() == [[1, 0], [0, 1]]
+    assert info.item() == 0

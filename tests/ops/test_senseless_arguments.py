@@ -236,6 +236,23 @@ REFUSED = {
     "PowerTransform": lambda t, x: t.distributions.PowerTransform([0, 0]),
     "new_full": lambda t, x: x.new_full((2, 0), 1j),
     "max_unpool1d": lambda t, x: t.nn.functional.max_unpool1d(x, x.long(), (3, 3), 1),
+    "a number for a bool": lambda t, x: t.svd(x, some=1),
+    "a layout for a bool": lambda t, x: t.linalg.lu_solve(x, t.ones(2).int(), x, left=t.strided),
+    "a method's number for a bool": lambda t, x: x.quantile(0.5, 0, keepdim=1.5),
+    "a bool for an int": lambda t, x: t.combinations(x[0], True),
+    "no string": lambda t, x: t.linalg.eigh(x, UPLO=None),
+    "a list for a string": lambda t, x: t.div(x, x, rounding_mode=[x]),
+    "requires_grad": lambda t, x: t.eye(2, requires_grad=1),
+    "no size": lambda t, x: x.new_zeros(),
+    "istft": lambda t, x: t.istft(x, n_fft=()),
+    "pad": lambda t, x: t.nn.functional.pad(x, x),
+    "fft2": lambda t, x: t.fft.fft2(x, [x, x]),
+    "smm": lambda t, x: t.smm(x, 3),
+    "lstm": lambda t, x: t.lstm(x, x, x, x),
+    "segment_reduce": lambda t, x: t.segment_reduce(2, "sum"),
+    "sparse_mask": lambda t, x: x.sparse_mask("x"),
+    "a tensor for a margin": lambda t, x: t.margin_ranking_loss(x, x, x, margin=x),
+    "what autocast knows": lambda t, x: t.ormqr(x, x[0], x, left="x"),
 }
 
 
@@ -257,6 +274,34 @@ def test_an_error_that_is_not_of_types_stays():
                         (lambda: mindtorch.ones(3).rot90(1, [0, 1]), "total dims >= 2")):
         with pytest.raises(RuntimeError, match=words):
             call()
+
+
+def test_types_that_fit_once_hide_none_that_do_not():
+    for call in (lambda x: mindtorch.roll(x, [1], 0), lambda x: mindtorch.svd(x, some=True),
+                 lambda x: mindtorch.diff(x, mindtorch.tensor(1))):
+        call(mindtorch.ones(2, 2))
+    for call in (lambda x: mindtorch.roll(x, ["x"], 0), lambda x: mindtorch.svd(x, some=1),
+                 lambda x: mindtorch.diff(x, mindtorch.ones(2, 0))):
+        assert type(error_of(lambda call=call: call(mindtorch.ones(2, 2)))) is TypeError
+
+
+NUMBERS = {
+    "a Poisson rate of NaN": lambda t, x: t.poisson(x / 0 * 0),
+    "a Poisson rate below 0": lambda t, x: t.poisson(-x),
+    "a tolerance of NaN": lambda t, x: t.allclose(x, x, rtol=float("nan")),
+    "a complex threshold": lambda t, x: t.nn.functional.softshrink(x, lambd=1j),
+    "an output_size below 0": lambda t, x: t.repeat_interleave(x, x.long(), output_size=-1),
+    "two dtypes": lambda t, x: t.tensordot(x, x.long(), 1),
+    "a dtype of integers": lambda t, x: t.log_softmax(x.expand(2, 2), 0, dtype=t.int64),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_that_make_no_sense(name, device):
+    ours = error_of(lambda: NUMBERS[name](mindtorch, mindtorch.ones(2, device=device)))
+    theirs = error_of(lambda: NUMBERS[name](torch, torch.ones(2)))
+    assert type(ours) is type(theirs)
+    assert str(ours) in str(theirs)
 
 
 INTO_NOTHING = {

@@ -744,7 +744,8 @@ cdef int check_hardtanh(TensorBase self, const Scalar *min_val, const Scalar *ma
 
 
 cdef int check_softshrink(TensorBase self, const Scalar *lambd) except -1:
-    """`lambd` must not be negative or NaN."""
+    """`lambd` must not be negative, NaN or complex."""
+    check_scalar_overflow(lambd, Double)
     if not lambd.real >= 0:
         largest = {Half: 65504.0, BFloat16: 3.3895313892515355e38, Float: 3.4028234663852886e38}
         raise RuntimeError(f"lambda must be in range [0, {largest.get(self.dtype, 1.7976931348623157e308):g}] for "

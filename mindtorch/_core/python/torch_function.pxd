@@ -22,6 +22,7 @@ cdef class OverridableFunction:
     cdef public object _public          # the function that handlers get; None: this object
     cdef object _unpack                 # what makes the arguments that handlers of classes get; None: nothing
     cdef bint _modes_only
+    cdef set _seen_types                # of arguments that fit (see check_types); None: they are not checked
     cdef object __weakref__
 
 cdef class WrappedFunction(OverridableFunction):

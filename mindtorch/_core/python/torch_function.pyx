@@ -44,6 +44,8 @@ cdef extern from *:
 ctypedef PyObject *(*NoexceptCall)(PyObject *, PyObject *const *, size_t, PyObject *) noexcept
 # ... and casts to the second do the reverse.
 ctypedef object (*RaisingCall)(PyObject *, PyObject *const *, size_t, PyObject *)
+# Casts to this call a function that returns -1 after an error.
+ctypedef int (*NoexceptCheck)(PyObject *, PyObject *const *, size_t, PyObject *) noexcept
 
 cdef extern from "Python.h":
     Vectorcall PyVectorcall_Function(PyObject *function) noexcept
@@ -68,6 +70,9 @@ cdef extern from "Python.h":
 
 cdef enum:
     MAX_NESTING = 4                      # how deep nested lists of arguments are searched
+
+cdef enum:
+    MOST_SEEN_TYPES = 200       # of one function: classes that are made over and over must not pile up
 
 cdef enum TorchFunctionState:
     ENABLED = 0
@@ -355,17 +360,43 @@ cdef tuple with_defaults(object function, tuple args, dict kwargs):
     return tuple(given), by_name
 
 
-cdef bint may_have_wrong_arguments(PyObject *callable, PyObject *kind) noexcept:
-    """Whether a call that failed with such an error is one of a function in Python whose types torch's parser checks.
+cdef object type_of_argument(PyObject *value):
+    """The type of an argument, as far as torch's parser asks: of a tensor whether it may stand for a number, of a list
+    what is in it."""
+    if isinstance(<object>value, TensorBase):
+        return (<TensorBase><object>value).ndim == 0
+    if (PyList_Check(value) or PyTuple_Check(value)) and PySequence_Fast_GET_SIZE(value):
+        return type(<object>value), type((<object>value)[0])
+    return type(<object>value)
 
-    Where torch's function is in Python, too, it comes upon a wrong type as ours does, except for what is no tensor.
+
+cdef int check_types(PyObject *callable, PyObject *const *values, size_t nargsf, PyObject *names) except -1:
+    """TypeError where torch's parser, which comes before all else, refuses the types of a call of a function in Python.
+
+    Types that have been seen are not looked at again.
     """
-    cdef WrappedFunction function
-    if not isinstance(<object>callable, WrappedFunction) or not issubclass(<object>kind, Exception) or issubclass(
-            <object>kind, TypeError):
-        return False
-    function = <WrappedFunction>callable
-    return function._builtin or function._is_method or issubclass(<object>kind, AttributeError)
+    cdef OverridableFunction function = <OverridableFunction>callable
+    cdef Py_ssize_t i, count = PyVectorcall_NARGS(nargsf)
+    cdef list types = []
+    for i in range(total_count(nargsf, names)):
+        types.append(type_of_argument(values[i]))
+    if names != NULL:
+        types.append(<object>names)
+    key = (count, *types)
+    if key in function._seen_types:
+        return 0
+    raise_wrong_arguments(callable, values, nargsf, names)
+    if len(function._seen_types) >= MOST_SEEN_TYPES:
+        function._seen_types.clear()
+    function._seen_types.add(key)
+    return 0
+
+
+cdef bint may_have_wrong_arguments(PyObject *callable, PyObject *kind) noexcept:
+    """Whether a call that failed with such an error is one of a function in Python, whose types torch's parser checks.
+    """
+    return isinstance(<object>callable, WrappedFunction) and issubclass(<object>kind, Exception) and not issubclass(
+        <object>kind, TypeError)
 
 
 cdef object raise_wrong_arguments(PyObject *callable, PyObject *const *values, size_t nargsf, PyObject *names):
@@ -413,6 +444,9 @@ cdef PyObject *vectorcall_overridable(PyObject *callable, PyObject *const *value
     cdef PyObject *result
     if observing:
         result = (<NoexceptCall>vectorcall_observed)(callable, values, nargsf, names)
+    elif (<OverridableFunction>callable)._seen_types is not None and (<NoexceptCheck>check_types)(
+            callable, values, nargsf, names) < 0:
+        result = NULL
     else:
         result = (<OverridableFunction>callable).implementation((<OverridableFunction>callable).target, values, nargsf,
                                                                 names)
@@ -433,6 +467,8 @@ cdef object vectorcall_observed(PyObject *callable, PyObject *const *values, siz
         if active and call_has_torch_function(callable, values, nargsf, names):
             result = handle_torch_function(callable, values, nargsf, names)
         else:
+            if function._seen_types is not None:
+                check_types(callable, values, nargsf, names)
             result = (<RaisingCall>function.implementation)(function.target, values, nargsf, names)
     finally:
         profiling.close_range(opened)
@@ -528,6 +564,7 @@ def overridable_method(function, str name):
     made.__wrapped__, made.target, made.implementation = shared.__wrapped__, shared.target, shared.implementation
     made._modes_only, made._unpack = shared._modes_only, shared._unpack
     made._location, made._name, made._is_method = ("mindtorch", f"Tensor.{name}"), name, True
+    made._seen_types = set() if isinstance(inspect.unwrap(function), FunctionType) else None
     return made
 
 
@@ -575,6 +612,8 @@ cdef int set_names(WrappedFunction function, str home, str name, str module, str
     if function._location is None:
         function._location, function._module, function._name = (home, name), module, prefix + name
         function._builtin = not in_python and (module == "torch" or module.startswith("torch._C"))
+        if function._builtin and isinstance(inspect.unwrap(function.__wrapped__), FunctionType):
+            function._seen_types = set()
     return 0
 
 

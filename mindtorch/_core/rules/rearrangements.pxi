@@ -79,6 +79,8 @@ cdef int64_t sum_of_repeats(TensorBase repeats, const Shape *output_size) except
     if repeats.numel == 0:
         return 0
     if output_size.ndim:
+        if output_size.sizes[0] < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {output_size.sizes[0]}")
         return output_size.sizes[0]
     found = read_sum(repeats)
     if found < 0 or (found == 0 and repeats.min().item() < 0):

@@ -63,11 +63,11 @@ cdef int check_aminmax(TensorBase self, const Shape *dim) except -1:
 
 
 cdef int check_isclose(TensorBase self, TensorBase other, double rtol, double atol) except -1:
-    """Both tensors must have one dtype; the tolerances must not be negative."""
+    """Both tensors must have one dtype; the tolerances must not be negative, or NaN."""
     if self.dtype != other.dtype:
         raise RuntimeError(f"{dtype_name(self.dtype)} did not match {dtype_name(other.dtype)}")
     for name, value in (("rtol", rtol), ("atol", atol)):
-        if value < 0:
+        if not value >= 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
     return 0
 

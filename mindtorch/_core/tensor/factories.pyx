@@ -313,8 +313,10 @@ cdef ScalarType parse_result_dtype(object dtype, object out, ScalarType otherwis
 
 
 cdef TensorBase with_requires_grad(TensorBase made, object wanted):
-    if not wanted:
+    if wanted is False or wanted is None:
         return made
+    if wanted is not True:
+        raise TypeError(f"argument 'requires_grad' must be bool, not {type(wanted).__name__}")
     if KIND[<int>made.dtype] < FLOAT_KIND:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return made.requires_grad_()

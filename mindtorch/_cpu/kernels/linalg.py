@@ -242,7 +242,7 @@ def solve_ex(a, b, left, check_errors):
     except np.linalg.LinAlgError:
         info = _singular(a)
         if check_errors:
-            raise_first_failure(info, "linalg.solve", SINGULAR)
+            raise_first_failure(info, "torch.linalg.solve", SINGULAR)
         healthy = np.where((info == 0)[..., None, None], a, np.eye(a.shape[-1], dtype=a.dtype))
         x = np.where((info == 0)[..., None, None], np.linalg.solve(healthy, b), np.nan)
     x = x if left else _adjoint(x)
@@ -275,6 +275,8 @@ def cholesky_ex(a, upper, check_errors):
             lower[index] = np.linalg.cholesky(a[index])
         except np.linalg.LinAlgError:
             info[index] = _first_minor(a[index])
+        else:
+            info[index] = _first_nan(lower[index].diagonal())
     if check_errors:
         raise_first_failure(info, "linalg.cholesky", NOT_POSITIVE_DEFINITE)
     return (_adjoint(lower).conj() if upper else lower), info
@@ -288,6 +290,12 @@ def _first_minor(a):
         except np.linalg.LinAlgError:
             return order
     return len(a)
+
+
+def _first_nan(diagonal):
+    """The place, from 1, of the first NaN; 0 where there is none. A root of NaN is no error to NumPy."""
+    places = np.flatnonzero(np.isnan(diagonal))
+    return places[0] + 1 if places.size else 0
 
 
 def cholesky(a, upper):

@@ -44,7 +44,7 @@ def _in_memory_order(array, like):
 
 def poisson(rates, stream):
     """Samples of the Poisson distribution with the mean `rate`."""
-    if np.any(rates < 0):
+    if not np.all(rates >= 0):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     result = np.empty(rates.shape, rates.dtype)
     with DoublesOneByOne(stream) as uniform:

@@ -139,10 +139,9 @@ def cholesky_solve(input, input2, upper=False):
 def cholesky_inverse(input, upper=False):
     """The inverse of the matrix whose Cholesky factor is given."""
     require_matrices(input, "cholesky_inverse", square=True)
-    if input.device.type == "cpu":      # elsewhere the host would wait for the device
-        zeros = input.diagonal(0, -2, -1) == 0
-        if zeros.any():
-            raise_first_failure(zeros.any(-1) * (zeros.long().argmax(-1) + 1), "cholesky_inverse", NOT_INVERTIBLE)
+    zeros = input.diagonal(0, -2, -1) == 0
+    if not input.is_meta and zeros.any():
+        raise_first_failure(zeros.any(-1) * (zeros.long().argmax(-1) + 1), "cholesky_inverse", NOT_INVERTIBLE)
     return cholesky_solve(identity(input.shape[-1], input).expand(input.shape), input, upper)
 
 
@@ -408,7 +407,7 @@ def _pinv_function():
 @with_autocast_policy("pinverse")
 def pinverse(input, rcond=1e-15):
     """torch.pinverse, the older form of linalg.pinv."""
-    return pinv(input, rcond)
+    return pinv(input, rtol=rcond)
 
 
 @with_out(columns="never")
@@ -436,7 +435,7 @@ def lstsq(input, b, rcond=None, *, driver=None):
             raise RuntimeError("This function doesn't handle types other than float and double")
         raise NotImplementedError(f"\"linalg_lstsq_cpu\" not implemented for '{scalar_type(input.dtype)}'")
     rows, columns = input.shape[-2:]
-    solution = _matmul(pinv(input, rcond), right)
+    solution = _matmul(pinv(input, rtol=rcond), right)
     residuals = with_history_of(input.new_zeros((0,)), input, right).abs()
     rank = singular = None
     if driver != "gels":

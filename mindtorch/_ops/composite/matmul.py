@@ -94,6 +94,8 @@ def tensordot(a, b, dims=2, out=None):
         raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
     _composite._require_tensors("tensordot", a=a, b=b)
     of_a, of_b = _contracted(a, b, dims)
+    if a.dtype is not b.dtype:
+        raise RuntimeError("both inputs should have same dtype")
     free_a = [d for d in range(a.dim()) if d not in of_a]
     free_b = [d for d in range(b.dim()) if d not in of_b]
     for x, y in zip(of_a, of_b, strict=True):

@@ -41,7 +41,7 @@ def solve_by_qr(A, B, left, check_errors):
     Q, R = ops.linalg_qr(A)
     info = _first_zero(R.diagonal(dim1=-2, dim2=-1))
     if check_errors:
-        raise_first_failure(info, "linalg.solve", SINGULAR)
+        raise_first_failure(info, "torch.linalg.solve", SINGULAR)
     solution = ops.triangular_solve(Q.mH @ B, R)[0]
     if not left:
         solution = solution.mT
@@ -64,6 +64,14 @@ def inverse_by_qr(A, check_errors):
     if check_errors:
         raise_first_failure(info, "linalg.inv", NOT_INVERTIBLE)
     return inverse, info
+
+
+def checked_inverse(A):
+    """The inverses by the kernel, which gives no infos. The host waits to see whether it found them all, as on CUDA."""
+    inverse = ops._inverse(A)
+    if not _size(inverse).isfinite().all():     # a pivot of zero leaves infinity or NaN; A may have had them, too
+        raise_first_failure(lu_by_columns(A, True, False)[2], "linalg.inv", NOT_INVERTIBLE)
+    return inverse
 
 
 def svd_by_v(A, full_matrices, compute_uv):
@@ -139,6 +147,14 @@ def cholesky_by_columns(A, upper, check_errors):
     if check_errors:
         raise_first_failure(info, "linalg.cholesky", NOT_POSITIVE_DEFINITE)
     return factor.mH if upper else factor, info
+
+
+def checked_cholesky(A, upper):
+    """The factors by the kernel, which gives no infos. The host waits to see whether it found them all, as on CUDA."""
+    factor = ops._cholesky(A, upper)
+    if not (ops.real(factor.diagonal(dim1=-2, dim2=-1)) > 0).all():
+        cholesky_by_columns(A, upper, True)
+    return factor
 
 
 def geqrf_by_columns(A):

@@ -2,7 +2,8 @@
 
 For a small mean, exponential waiting times are summed and the events within the interval counted. For a larger mean,
 transformed rejection (W. Hoermann 1993) proposes numbers for all elements until each has accepted one. The host reads
-the largest mean, and after each proposal whether an element still lacks a number: both wait for the device.
+the smallest and the largest mean, and after each proposal whether an element still lacks a number: all wait for the
+device.
 """
 from math import log, pi
 
@@ -38,6 +39,8 @@ def poisson(rate, generator):
 
 @by_element(_MAX_EVENTS)
 def _poisson(rate, generator):
+    if not rate.min().item() >= 0:
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     times = _waiting_times(rate, generator).cumsum(-1)
     found = (times < rate.unsqueeze(-1)).sum(-1, dtype=rate.dtype)
     if rate.max().item() < _SMALL:
