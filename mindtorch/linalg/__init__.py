@@ -5,6 +5,7 @@ from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.errors import LinAlgError
 from mindtorch._core.python.torch_function import publish as _publish
 from mindtorch._core.tensor.views import FUNCTIONS as _VIEWS
+from mindtorch._ops.composite.linalg import FUNCTIONS as _COMPOSITES
 from mindtorch._ops.composite.linalg import (
     cond,
     eigvals,
@@ -17,7 +18,6 @@ from mindtorch._ops.composite.linalg import (
     lu_solve,
     matrix_exp,
     matrix_norm,
-    matrix_power,
     matrix_rank,
     multi_dot,
     pinv,
@@ -49,6 +49,11 @@ def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
 def matmul(input, other, *, out=None):
     """torch.matmul under another name."""
     return _OPS["matmul"](input, other, out=out)
+
+
+def matrix_power(A, n, *, out=None):
+    """torch.matrix_power under another name."""
+    return _COMPOSITES["matrix_power"](A, n, out=out)
 
 
 _publish(globals(), module="torch._C._linalg", prefix="linalg_")

@@ -480,8 +480,6 @@ def cond(input, p=None):
 @with_out(same_dtype=True, columns="never")
 def matrix_power(input, n):
     """The product of n times A; of the inverse where n is below 0."""
-    if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
     n = index(n)
     check_int64(n)
     if input.dim() < 2 or input.shape[-1] != input.shape[-2]:
