@@ -58,10 +58,11 @@ def _complex(input, name):
 
 
 def _wrapped(dim, count):
-    limit = max(count, 1)
-    if not -limit <= dim < limit:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
-    return dim % limit
+    if not count:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    if not -count <= dim < count:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})")
+    return dim % count
 
 
 def _dims(input, s, dim):

@@ -304,7 +304,8 @@ def var(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction
     distance = input - average
     squares = distance * distance if not distance.is_complex() else distance * distance.conj()
     total = sum(squares, dim, keepdim=keepdim, dtype=dtype, mask=mask)
-    return total / (_count(input, dim, bool(keepdim), mask) - correction).clamp(min=0)
+    count = (_count(input, dim, bool(keepdim), mask) - correction).clamp(min=0)     # a correction may be a fraction
+    return (total / count).to(total.dtype)
 
 
 @without_autocast

@@ -6,10 +6,11 @@ import torch
 import mindtorch
 
 DTYPES = ["bool", "uint8", "int8", "int64", "uint16", "float16", "bfloat16", "float32", "float64", "complex64",
-          "float8_e4m3fn"]
+          "complex128", "float8_e4m3fn"]
 OPTIONS = [{}, {"low": 2, "high": 5}, {"noncontiguous": True}, {"exclude_zero": True, "low": 0, "high": 1e-30},
            {"memory_format": "channels_last"}, {"requires_grad": True}, {"low": -1e40, "high": 1e40},
            {"low": float("nan")}, {"low": 3, "high": 2}, {"low": 1e39, "high": 2e39},
+           {"low": 1 << 1100, "high": 1 << 1101}, {"low": -(1 << 1101), "high": 1.0},
            {"noncontiguous": True, "memory_format": "channels_last"}]
 
 

@@ -38,6 +38,15 @@ def test_anything_true_is_unbiased():
     assert call(mindtorch) == pytest.approx(call(torch))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_a_fraction_as_correction_keeps_the_dtype(dtype):
+    def call(library):
+        x, mask = library.arange(6.0, dtype=getattr(library, dtype)).reshape(2, 3), library.tensor([True, False, True])
+        found = [library.masked.var(x, 1, correction=0.5, mask=mask), library.masked.std(x, correction=0.75, mask=mask)]
+        return [(str(each.dtype).removeprefix("mind"), each.tolist()) for each in found]
+    assert call(mindtorch) == call(torch)
+
+
 def test_input_masks_and_dimensions():
     def call(library):
         mask = library.masked._input_mask(library.ones(4, 2, 3), mask=library.tensor(MASK))

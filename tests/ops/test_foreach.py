@@ -258,6 +258,9 @@ def bad_calls(lib, device):
         "empty max": lambda: f._foreach_max([lib.zeros(0, device=device)]),
         "integer norm": lambda: f._foreach_norm(whole),
         "alpha": lambda: f._foreach_add(whole, whole, alpha=1.5),
+        "empty clone": lambda: f._foreach_clone([]),
+        "clone of a tensor": lambda: f._foreach_clone(a[0]),
+        "clone of a number": lambda: f._foreach_clone([a[0], 1]),
     }
 
 
@@ -343,3 +346,24 @@ def test_many_tensors(device):
     doubled = mindtorch._foreach_add(ours, ours)
     assert [t.tolist() for t in ours] == [[2.0 * i] * 2 for i in range(101)]
     assert [t.tolist() for t in doubled] == [[4.0 * i] * 2 for i in range(101)]
+
+
+def test_clones_of_a_list(device):
+    found = []
+    for lib, place in ((torch, "cpu"), (mindtorch, device)):
+        tensors = [lib.arange(6., device=place).view(2, 3).t(), lib.ones(2, device=place, requires_grad=True)]
+        kept, dense = lib._foreach_clone(tensors), lib._foreach_clone(tensors, memory_format=lib.contiguous_format)
+        (kept[1] * 3).sum().backward()
+        kept[0].zero_()
+        found.append((type(kept), [x.tolist() for x in (*kept, *dense, *tensors)],
+                      [x.stride() for x in (*kept, *dense)], tensors[1].grad.tolist()))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", ["clamp_min", "clamp_max"])
+def test_bools_are_limited_by_tensors(name, device):
+    found = []
+    for lib, place in ((torch, "cpu"), (mindtorch, device)):
+        a, b = lib.tensor([True, True, False], device=place), lib.tensor([True, False, False], device=place)
+        found.append([getattr(lib, name)(a, b).tolist(), getattr(a, f"{name}_")(b).tolist(), a.tolist()])
+    assert found[0] == found[1]

@@ -50,7 +50,8 @@ def uniform(out, low, high, stream):
     parts = _as_real(out)
     if _is_double(parts):
         numbers = stream.doubles(parts.size)
-        numbers = numbers * high if low == 0 else _fused(numbers, high - low, low)
+        scale = 2.0 ** -64 if high - low > 2.0 ** 900 else 1.0          # what _fused splits must not overflow
+        numbers = numbers * high if low == 0 else _fused(numbers, (high - low) * scale, low * scale) / scale
         return _filled(out, np.where(numbers == high, low, numbers))
     first, last = np.float32(low), np.float32(high)
     numbers = stream.floats(parts.size)

@@ -333,8 +333,8 @@ def _split_along(name, least, dim_of):
     @_named_parts
     def split(input, indices_or_sections):
         if input.dim() < least:
-            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, "
-                               f"but got a tensor with {input.dim()} dimensions!")
+            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with "
+                               f"{input.dim()} dimensions!")
         dim = dim_of(input)
         if isinstance(indices_or_sections, int) and (
                 indices_or_sections <= 0 or input.shape[dim] % indices_or_sections):
@@ -380,6 +380,17 @@ def _chunk_cat(tensors, dim, num_chunks, *, out=None):
         padded = _OPS["cat"]([tensor, tensor.new_zeros(missing)], dim)
         rows.append(padded.reshape((*tensor.shape[:dim], num_chunks, -1)))
     return _to_out(_OPS["cat"](rows, -1), out)
+
+
+def _foreach_clone(self, *, memory_format=None):
+    """A clone of each tensor of a list."""
+    if not isinstance(self, (list, tuple)):
+        raise TypeError("_foreach_clone(): argument 'self' (position 1) must be tuple of Tensors, not "
+                        f"{type(self).__name__}")
+    if not self:
+        raise RuntimeError("Tensor list must have at least one tensor.")
+    require_list(self)
+    return tuple(tensor.clone(memory_format=memory_format) for tensor in self)
 
 
 # --- copies of views -------------------------------------------------------------------------------------------------
@@ -508,7 +519,7 @@ def fill_diagonal_(self, fill_value, wrap=False):
 FUNCTIONS = {f.__name__: f for f in (
     tile, fliplr, flipud, rot90, tril_indices, triu_indices, diag_embed,
     diag, diagflat, block_diag, meshgrid, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack,
-    tensor_split, hsplit, vsplit, dsplit, _chunk_cat, fill,
+    tensor_split, hsplit, vsplit, dsplit, _chunk_cat, _foreach_clone, fill,
     empty_strided, empty_permuted, eye, resize_as_)}
 FUNCTIONS.update(_COPIES, row_stack=row_stack, unsafe_chunk=_VIEWS["chunk"], unsafe_split=unsafe_split,
                  unsafe_split_with_sizes=_VIEWS["split_with_sizes"])

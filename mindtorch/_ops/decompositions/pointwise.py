@@ -57,6 +57,11 @@ def elu_by_expm1(self, alpha, scale, input_scale):
     return ops.where(self > 0, self * scale, (self * input_scale).expm1() * (alpha * scale))
 
 
+def clamp_by_extremes(self, min, max):
+    limited = self if min is None else ops.maximum(self, min)
+    return limited if max is None else ops.minimum(limited, max)
+
+
 def lcm_by_gcd(self, other):
     """|a| / gcd(a, b) |b|; 0 where either is. As in C, narrow integers are multiplied in int32."""
     dtype = self.dtype
