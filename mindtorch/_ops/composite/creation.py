@@ -4,7 +4,7 @@ from math import floor, isfinite, prod
 
 from mindtorch import return_types
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.formats import contiguous_format
+from mindtorch._core.formats import contiguous_format, strided
 from mindtorch._core.tensor.dtype import bfloat16, float16, float32, float64, get_default_dtype
 from mindtorch._core.tensor.factories import arange as _arange
 from mindtorch._core.tensor.factories import linspace as _linspace
@@ -178,6 +178,10 @@ def _periodic(name, **fixed):
         values = dict(zip(fixed, args, strict=False))
         options = {name: options.get(name, values.get(name, default)) for name, default in fixed.items()}
         dtype = to_dtype(dtype) or get_default_dtype()
+        if layout not in (None, strided):
+            raise RuntimeError(f"{window.__name__} is not implemented for sparse types, got: {layout}")
+        if not (dtype.is_floating_point or dtype.is_complex):
+            raise RuntimeError(f"{window.__name__} expects floating point dtypes, got: {dtype}")
         half = dtype in (float16, bfloat16)
         made = _MAKERS[name](windows, options, window_length, sym=not periodic, dtype=float32 if half else dtype,
                              layout=layout, device=device)
