@@ -80,7 +80,7 @@ def _bounds(dtype, inexact, low, high):
         info = mindtorch.iinfo(dtype)       # randint's own bounds are int64
         least, end, defaults = info.min, info.max + (dtype is not mindtorch.int64), (_LOW, _HIGH[False])
     low, high = defaults[0] if low is None else low, defaults[1] if high is None else high
-    if math.isnan(low) or math.isnan(high):
+    if low != low or high != high:              # math.isnan refuses ints that no float holds
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={low!r} and high={high!r}")
     if low == high and inexact:
         warnings.warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated "
