@@ -146,7 +146,8 @@ def set_flush_denormal(mode: Any, /) -> Any:
 # --- determinism ------------------------------------------------------------------------------------------------------
 
 def use_deterministic_algorithms(mode: Any, *, warn_only: bool = False) -> None:
-    """Requests deterministic operators. On the CPU and the simulated NPU all operators are deterministic.
+    """Requests deterministic operators. On the CPU and the simulated NPU all operators are deterministic; max_unpool is
+    refused all the same, as torch has none.
 
     Arguments:
         mode: whether operators have to be deterministic
@@ -164,6 +165,21 @@ def use_deterministic_algorithms(mode: Any, *, warn_only: bool = False) -> None:
                             f"{type(value).__name__}")
     _state.deterministic, _state.warn_only = mode, warn_only
     _update_filling()
+
+
+def alert_not_deterministic(caller: str) -> None:
+    """The error, or warning, of an operator for which torch has no deterministic implementation."""
+    if not _state.deterministic:
+        return
+    told, advice = ("True, warn_only=True", "You can file an issue at") if _state.warn_only else (
+        "True", "You can turn off determinism just for this operation, or you can use the 'warn_only=True' option, if "
+        "that's acceptable for your application. You can also file an issue at")
+    text = (f"{caller} does not have a deterministic implementation, but you set 'torch.use_deterministic_algorithms("
+            f"{told})'. {advice} https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic "
+            "support for this operation.")
+    if not _state.warn_only:
+        raise RuntimeError(text)
+    warnings.warn(text, UserWarning, stacklevel=3)
 
 
 def set_fill_uninitialized_memory(mode: Any) -> None:

@@ -1,4 +1,5 @@
 """Finds CANN: toolkit roots, their libraries and versions. Opens no library."""
+import functools
 import glob
 import os
 import platform
@@ -46,7 +47,14 @@ def find():
 
 def is_requested():
     """Whether this machine has Ascend, or MINDTORCH_NPU=sim requests the simulator."""
-    return mode() == "sim" or installed() is not None
+    chosen = mode()
+    return chosen == "sim" or _is_installed(chosen, *map(os.environ.get, VARIABLES), PREFIXES, DEVICE_NODES)
+
+
+@functools.cache
+def _is_installed(*settings):
+    """Whether the settings lead to a toolkit: searched once for each, since programs ask again and again."""
+    return installed() is not None
 
 
 def installed():

@@ -84,8 +84,12 @@ def _shared_or_copied(obj, dtype, device, copy):
     if isinstance(obj, (TensorBase, numpy.ndarray)):
         source = obj if isinstance(obj, TensorBase) else from_numpy(obj)
         result = source.to(device=device, dtype=dtype)
+        if copy is False and result.device != source.device:
+            raise ValueError(f"can't alias tensor from device '{source.device}' to '{result.device}'.")
         if copy is False and result is not source:
-            raise ValueError("can't alias tensor with a different device or dtype.")
+            from mindtorch._ops.composite.common import scalar_type
+            raise ValueError(f"can't alias tensor with dtype '{scalar_type(source.dtype)}' into dtype "
+                             f"'{scalar_type(result.dtype)}'.")
         return result.clone() if copy and result is source else result
     if isinstance(obj, StorageBase):
         return _shared_or_copied(obj._as_tensor().view(dtype or int64), None, device, copy)

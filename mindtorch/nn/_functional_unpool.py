@@ -2,6 +2,7 @@
 from collections.abc import Iterable
 
 from mindtorch import Tensor
+from mindtorch._compat.settings import alert_not_deterministic
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._ops.composite.common import _require_tensors
 from mindtorch.nn.common_types import _size_any_t
@@ -35,6 +36,7 @@ def _max_unpool(dims, input, indices, kernel_size, stride, padding, output_size)
                        for sizes in (kernel_size, padding))
     stride = kernel if stride is None else tuple(stride) if isinstance(stride, Iterable) else (stride,) * dims
     sizes = _output_size(input, kernel, stride, padding, output_size)
+    alert_not_deterministic(f"max_unpooling{max(dims, 2)}d_forward_out")
     if dims == 3:
         return _ATEN["max_unpool3d"](input, indices, sizes, stride, padding)
     if dims == 2:

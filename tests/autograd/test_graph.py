@@ -270,6 +270,15 @@ def grad_materialized_but_not_allowed(t, make):
 
 
 @case
+def grad_of_what_an_output_does_not_need_leaves_its_node(t, make):
+    a, b = make(2), make(2, seed=1)
+    y = a.exp()
+    found = t.autograd.grad(y, b, t.ones_like(y), allow_unused=True)
+    y.sum().backward()
+    return found, a.grad
+
+
+@case
 def grad_of_tensor_without_gradient(t, make):
     t.autograd.grad(make(2).sum(), make(2, grad=False))
 

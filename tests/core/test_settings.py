@@ -238,3 +238,24 @@ def test_undefined_elements_are_filled_where_determinism_is_asked_for(name, devi
             library.use_deterministic_algorithms(False)
         made.append(repr([tensor.tolist() for tensor in found]))
     assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_max_unpool_is_not_deterministic_to_torch(dims):
+    """It is refused where deterministic operators were requested, or warns."""
+    def told(library):
+        functional = library.nn.functional
+        pooled, indices = getattr(functional, f"max_pool{dims}d")(library.ones(*(1, 1, 4, 4, 4)[:dims + 2]), 2,
+                                                                   return_indices=True)
+        unpool = getattr(functional, f"max_unpool{dims}d")
+        try:
+            library.use_deterministic_algorithms(True)
+            with pytest.raises(RuntimeError) as error:
+                unpool(pooled, indices, 2)
+            library.use_deterministic_algorithms(True, warn_only=True)
+            with pytest.warns(UserWarning, match="deterministic") as warned:
+                unpool(pooled, indices, 2)
+        finally:
+            library.use_deterministic_algorithms(False)
+        return str(error.value), [str(each.message).partition(" (Triggered")[0] for each in warned]
+    assert told(torch) == told(real_torch)

@@ -325,3 +325,11 @@ def test_an_op_on_a_broken_toolkit_says_what_is_wrong(tmp_path):
     code = "import mindtorch\ntry:\n    mindtorch.ones(2, device='npu')\nexcept RuntimeError as e:\n    print(e)"
     assert "is used as the CANN toolkit because ASCEND_HOME_PATH names it" in run(
         code, ASCEND_HOME_PATH=str(tmp_path)).stdout
+
+
+def test_cann_is_looked_for_once(nothing_installed, monkeypatch):
+    """Whether the NPU is there programs ask for each step."""
+    searches = []
+    monkeypatch.setattr(toolkit, "installed", lambda: searches.append(1))
+    assert toolkit.is_requested() is toolkit.is_requested() is False
+    assert len(searches) == 1

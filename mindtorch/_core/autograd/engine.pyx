@@ -609,7 +609,8 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, l
         init_exec_info(task, inputs, accumulates)
     task.roots = roots
     for root in roots:
-        push_ready(task.ready_queue, <Node>root)
+        if task.needed is None or root in task.needed:
+            push_ready(task.ready_queue, <Node>root)
     modes = thread_modes()
     autocast, nesting = get_autocast_state(), autocast_nesting()
     set_grad_enabled(create_graph)

@@ -6,6 +6,7 @@ from cpython.bool cimport PyBool_Check
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.list cimport PyList_Check, PyList_CheckExact, PyList_GET_SIZE, PyList_GetSlice
 from cpython.long cimport PyLong_AsDouble, PyLong_AsLongLongAndOverflow, PyLong_Check, PyLong_CheckExact
+from cpython.number cimport PyIndex_Check
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_Check
@@ -476,7 +477,9 @@ cdef int raise_no_overload(const char *function, tuple args, dict kwargs, str ex
 # --- ints ------------------------------------------------------------------------------------------------------------
 
 cdef bint is_int(object value) except -1:
-    """Whether the value is a Python or NumPy int, or an integer tensor of one element; not bool, as in torch."""
+    """Whether the value is an int, or what Python takes for an index: a NumPy int, an array of one without dimensions;
+    or an integer tensor of one element. Not bool, as in torch.
+    """
     cdef TensorBase tensor
     if PyLong_CheckExact(value):
         return True
@@ -485,7 +488,13 @@ cdef bint is_int(object value) except -1:
     if isinstance(value, TensorBase):
         tensor = <TensorBase>value
         return tensor.numel == 1 and KIND[<int>tensor.dtype] == INT_KIND
-    return is_scalar(value) and hasattr(value, "__index__")
+    if not PyIndex_Check(value):
+        return False
+    try:
+        value.__index__()
+    except TypeError:                  # of an array with dimensions, or of other dtypes
+        return False
+    return True
 
 
 cdef int64_t as_int(object value) except? -1:

@@ -34,9 +34,12 @@ cdef class StorageBase:
     cdef Storage storage
     cdef object device_
 
-    def __cinit__(self, TensorBase tensor not None):
-        self.storage = tensor.storage
-        self.device_ = device_of(tensor)
+    def __cinit__(self, source):
+        """The storage of a tensor, or a copy of a storage."""
+        if isinstance(source, StorageBase):
+            source = source._as_tensor().clone()
+        self.storage = (<TensorBase?>source).storage
+        self.device_ = device_of(<TensorBase>source)
 
     def __init__(self, *args, **kwargs):
         pass                            # all is done by __cinit__, which a subclass calls with a tensor

@@ -120,7 +120,8 @@ cdef ScalarType number_scalar_type(object number) except *:
     return numpy_to_scalar_type(number.dtype)
 
 
-cdef ScalarType infer_scalar_type(object data) except *:
+cdef ScalarType infer_scalar_type(object data, int depth=0) except *:
+    """The dtype that all elements have in common. Lists may contain themselves, which ends at MAX_DIMS."""
     cdef ScalarType found = Undefined, other
     if is_number(data):
         return number_scalar_type(data)
@@ -132,8 +133,12 @@ cdef ScalarType infer_scalar_type(object data) except *:
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if not PySequence_Check(data):
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    if depth > MAX_DIMS:
+        raise ValueError(f"too many dimensions '{type(data).__name__}'")
     for element in data:
-        other = infer_scalar_type(element)
+        if element is data:
+            raise TypeError("new(): self-referential lists are incompatible")
+        other = infer_scalar_type(element, depth + 1)
         found = other if found == Undefined else promote_types(found, other)
     return default_dtype() if found == Undefined else found
 
@@ -144,8 +149,9 @@ cdef int element_to_scalar(object element, ScalarType dtype, Scalar *out) except
             raise ValueError("only one element tensors can be converted to Python scalars")
         return read_scalar(<TensorBase>element, out)
     if not is_number(element):
-        wanted = "a real number" if KIND[<int>dtype] >= FLOAT_KIND else "an integer"
-        raise TypeError(f"'{type(element).__name__}' object cannot be interpreted as {wanted}")
+        name = type(element).__name__
+        raise TypeError(f"must be real number, not {name}" if KIND[<int>dtype] >= FLOAT_KIND else
+                        f"'{name}' object cannot be interpreted as an integer")
     if dtype == UInt64:
         return uint64_to_scalar(element, out)
     if PyLong_Check(element) and not PyBool_Check(element):

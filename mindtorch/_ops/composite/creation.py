@@ -179,7 +179,7 @@ def _window(make, **fixed):
         dtype = to_dtype(dtype) or get_default_dtype()
         if layout not in (None, strided):
             raise RuntimeError(f"{name} is not implemented for sparse types, got: {layout}")
-        if not dtype.is_floating_point:
+        if not (dtype.is_floating_point or dtype.is_complex):
             raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
         if window_length < 0:
             raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
