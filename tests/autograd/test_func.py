@@ -242,3 +242,13 @@ def test_functional_call_with_a_parameter_more():
         _, found = mindtorch.func.functional_call(linear, {"extra": value}, (mindtorch.ones(1, 1),))
         assert found == names
         assert not hasattr(linear, "extra")
+
+
+@pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr Node")
+def test_linearize_without_gradients_gives_results_without_history():
+    def results(lib):
+        outer = lib.tensor(2.0, requires_grad=True)
+        with lib.no_grad():
+            value, change = lib.func.linearize(lambda x: x * outer, lib.tensor(3.0))
+            return value.requires_grad, change(lib.tensor(1.0)).requires_grad
+    assert results(mindtorch) == results(torch) == (False, False)
