@@ -102,8 +102,10 @@ def _type_name(dtype):
 def _inplace(function):
     def run(self, *args, **kwargs):
         result = function(self, *args, **kwargs)
+        if is_sparse(self):
+            return _write(self, result)
         _check_cast(result.dtype, self.dtype)
-        return _write(self, result) if is_sparse(self) else self.copy_(to_dense(result))
+        return self.copy_(to_dense(result))
     return run
 
 

@@ -1,4 +1,5 @@
 """How sparse tensors are made and taken apart, and the gradients of these two steps."""
+from mindtorch import bool as bool_
 from mindtorch import int64, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from mindtorch._core.python import torch_function
 from mindtorch._core.tensor.tensor import make_sparse, sparse_storage
@@ -151,8 +152,8 @@ def gather(dense, indices):
 
 def sum_at(values, places, size):
     """A tensor with `size` rows, the sums of the values for each place; of bool, whether there is one."""
-    if str(values.dtype) == "torch.bool":
-        return sum_at(values.to(ops.zeros(0).int().dtype), places, size) != 0
+    if values.dtype is bool_:
+        return sum_at(values.int(), places, size) != 0
     zeros = ops.zeros((size, *values.shape[1:]), dtype=values.dtype, device=values.device)
     return zeros.index_add(0, places, values)
 

@@ -140,7 +140,8 @@ def run_batched(func: Any, args: tuple, kwargs: dict, level: Any = None) -> Any:
 def is_random(func):
     """Whether the operator draws random numbers."""
     return any(a.name == "generator" for a in func._schema.arguments) or func._schema.name.endswith(
-        ("_dropout", "rrelu", "binomial", "::rand", "::randn", "::randint", "::randperm"))
+        ("_dropout", "rrelu", "binomial", "::rand", "::randn", "::randint", "::randperm", "rand_like", "randn_like",
+         "randint_like"))
 
 
 # --- one sample after the other ---------------------------------------------------------------------------------------
@@ -181,10 +182,12 @@ def _loop(call):
 
 
 def _draw(call):
-    """Random numbers: those that are written in place, of each sample its own, are drawn for all samples at once."""
+    """Random numbers: where each sample has its own, those in the shape of a tensor are drawn for all at once."""
     level, written = current_level(), call.written()
-    if written is None or level is None or level.randomness != "different":
+    if level is None or level.randomness != "different":
         return _loop(call)
+    if written is None:
+        return _rule_of(call.func)(call) if call.name.endswith("_like") else _loop(call)
     rank = call.values[written].dim()
     return call.run(call.values | {name: call.front(tensor, rank) for name, tensor in call.tensors.items()})
 

@@ -74,10 +74,11 @@ def _has_other_leaves(tensor, own):
     return False
 
 
-def _detach_results(tree, own):
-    """The tree with detached tensors, where they depend on nothing outside this call."""
+def _results(tree, own):
+    """The tree with detached tensors, where they depend on nothing outside this call; under no_grad all are."""
+    keep = mindtorch.is_grad_enabled()
     return tree_map(lambda leaf: leaf.detach() if isinstance(leaf, mindtorch.Tensor) and value_of(leaf).requires_grad
-                    and not _has_other_leaves(leaf, own) else leaf, tree)
+                    and not (keep and _has_other_leaves(leaf, own)) else leaf, tree)
 
 
 def _pair(result, has_aux, name):
@@ -163,7 +164,7 @@ def grad_and_value(func: Any, argnums: int = 0, has_aux: bool = False) -> Any:
     @_outside_inference_mode
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
-        own, keep = set(), mindtorch.is_grad_enabled()
+        own = set()
         with mindtorch.enable_grad():
             chosen, leaves = _tracked_copies(_chosen(argnums, args), own)
             output, aux = _pair(func(*_replaced(args, argnums, chosen), **kwargs), has_aux, "grad_and_value(f)(*args)")
@@ -178,13 +179,8 @@ def grad_and_value(func: Any, argnums: int = 0, has_aux: bool = False) -> Any:
                                    f"{output.dtype}")
             found = _gradients([output], leaves, [mindtorch.ones_like(output)])
             found = tree_unflatten(found, tree_flatten(chosen)[1])
-        results = found, (output, aux) if has_aux else output
-        return _detach_results(results, own) if keep else _without_history(results)
+        return _results((found, (output, aux) if has_aux else output), own)
     return wrapper
-
-
-def _without_history(tree):
-    return tree_map(lambda leaf: leaf.detach() if isinstance(leaf, mindtorch.Tensor) else leaf, tree)
 
 
 def grad(func: Any, argnums: int = 0, has_aux: bool = False) -> Any:
@@ -212,7 +208,7 @@ def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
         >>> value, pull(torch.tensor(1.0))
         (tensor(9.), (tensor(6.),))
     """
-    own, keep = set(), mindtorch.is_grad_enabled()
+    own = set()
     with mindtorch.enable_grad():
         inputs, leaves = _tracked_copies(primals, own)
         output, aux = _pair(func(*inputs), has_aux, "vjp(f, *primals)")
@@ -228,13 +224,11 @@ def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
         if given[1] != wanted:
             raise RuntimeError(f"Expected pytree structure of cotangents to be the same as pytree structure of outputs "
                                f"to the function. cotangents: {given[1]}, primal output: {wanted}")
-        keep = mindtorch.is_grad_enabled()
         with mindtorch.enable_grad():
             found = tree_unflatten(_gradients(outputs, leaves, given[0]), tree_flatten(primals)[1])
-        return _detach_results(found, own) if keep else _without_history(found)
+        return _results(found, own)
 
-    results = (output, aux) if has_aux else output
-    results = _detach_results(results, own) if keep else _without_history(results)
+    results = _results((output, aux) if has_aux else output, own)
     return (results[0], back, results[1]) if has_aux else (results, back)
 
 
@@ -267,9 +261,7 @@ def jvp(func: Any, primals: Any, tangents: Any, *, strict: bool = False, has_aux
     for primal, tangent in zip(tree_leaves(primals), tree_leaves(tangents), strict=True):
         check_dual(primal, tangent)
     output, aux, own, along = _linearized(func, primals, has_aux, name, strict)
-    keep = mindtorch.is_grad_enabled()
-    results = output, along(tree_leaves(tangents)), aux
-    results = _detach_results(results, own) if keep else _without_history(results)
+    results = _results((output, along(tree_leaves(tangents)), aux), own)
     return results if has_aux else results[:2]
 
 
@@ -318,9 +310,9 @@ def linearize(func, *primals):
             if primal.shape != tangent.shape or primal.dtype is not tangent.dtype:
                 raise RuntimeError(f"Expected a tangent of shape {list(primal.shape)} and {primal.dtype}, but got "
                                    f"{list(tangent.shape)} and {tangent.dtype}")
-        return _detach_results(along(tree_leaves(tangents)), own)
+        return _results(along(tree_leaves(tangents)), own)
 
-    return _detach_results(output, own), change
+    return _results(output, own), change
 
 
 def jacrev(func: Any, argnums: int = 0, *, has_aux: bool = False, chunk_size: Any = None,
@@ -382,8 +374,7 @@ def jacfwd(func: Any, argnums: int = 0, has_aux: bool = False, *, chunk_size: An
         found = [tree_unflatten([part[number].movedim(0, -1).reshape(each.shape + leaf.shape)
                                  for part, leaf in zip(parts, leaves, strict=True)], chosen)
                  for number, each in enumerate(tree_leaves(output))]
-        results = tree_unflatten(found, structure), aux
-        results = _detach_results(results, own) if mindtorch.is_grad_enabled() else _without_history(results)
+        results = _results((tree_unflatten(found, structure), aux), own)
         return results if has_aux else results[0]
     return wrapper
 

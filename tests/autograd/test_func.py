@@ -267,3 +267,13 @@ def test_no_gradient_of_a_complex_result():
     for lib in (mindtorch, torch):
         with pytest.raises(RuntimeError, match=r"only for real scalar outputs but got torch\.complex64"):
             lib.func.grad(lambda x: (x * x).sum())(lib.ones(2, dtype=lib.complex64))
+
+
+@pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr Node")
+def test_linearize_without_gradients_gives_results_without_history():
+    def results(lib):
+        outer = lib.tensor(2.0, requires_grad=True)
+        with lib.no_grad():
+            value, change = lib.func.linearize(lambda x: x * outer, lib.tensor(3.0))
+            return value.requires_grad, change(lib.tensor(1.0)).requires_grad
+    assert results(mindtorch) == results(torch) == (False, False)

@@ -268,3 +268,13 @@ def test_columns_of_random_functions(name):
             getattr(lib.func, name)(function)(lib.ones(2))
         return str(caught.value)[:60], lib.func.jacfwd(function, randomness="same")(lib.ones(2)).tolist()
     assert run(mindtorch) == run(torch)
+
+
+@pytest.mark.parametrize("name", ["rand_like", "randn_like", "randint_like"])
+def test_random_numbers_in_the_shape_of_a_sample(name, device):
+    """The same for all samples, or others for each."""
+    more = (1 << 20,) if name == "randint_like" else ()
+    for randomness in ("same", "different"):
+        first, second = mindtorch.vmap(lambda x: getattr(mindtorch, name)(x, *more), randomness=randomness)(
+            mindtorch.ones(2, 30, device=device))
+        assert mindtorch.equal(first, second) == (randomness == "same")

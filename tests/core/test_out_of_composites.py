@@ -102,3 +102,33 @@ def test_an_out_with_elements_is_resized_with_a_warning(name, device):
             warnings.simplefilter("always")
             CALLS[name](mindtorch, device, mindtorch.empty(size, dtype=getattr(mindtorch, dtype), device=device))
         assert any("was resized" in str(each.message) for each in caught) == warned
+
+
+WRITTEN = {
+    "diag": lambda lib, out: lib.diag(lib.ones(3, 3, device=out.device), out=out),
+    "quantile": lambda lib, out: lib.quantile(lib.ones(4, device=out.device), 0.5, out=out),
+    "diff": lambda lib, out: lib.diff(lib.ones(4, device=out.device), out=out),
+    "diagonal_copy": lambda lib, out: lib.diagonal_copy(lib.ones(3, 3, device=out.device), out=out),
+    "zeros": lambda lib, out: lib.zeros(4, out=out), "full": lambda lib, out: lib.full((4,), 2.0, out=out),
+    "zeros of one dimension": lambda lib, out: lib.zeros(2, out=out), "eye": lambda lib, out: lib.eye(3, out=out),
+    "rand": lambda lib, out: lib.rand(4, out=out), "randperm": lambda lib, out: lib.randperm(4, out=out),
+    "linspace": lambda lib, out: lib.linspace(0, 1, 4, out=out), "arange": lambda lib, out: lib.arange(4, out=out),
+    "arange of as many": lambda lib, out: lib.arange(2, out=out),
+    "logspace": lambda lib, out: lib.logspace(0, 1, 4, out=out), "range": lambda lib, out: lib.range(0, 4, out=out),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_who_warns_of_an_out_of_another_shape(name, device):
+    """Operators do, functions that make tensors from sizes do not, and a range says it in its own words."""
+    def result(lib, device, **options):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            out = lib.ones(2, 1, device=device)
+            try:
+                WRITTEN[name](lib, out.requires_grad_(**options) if options else out)
+            except RuntimeError as error:
+                return "functions with out=... arguments don't support automatic" in str(error)
+        return tuple(out.shape), [str(each.message).split("t.resize_(0).")[0].split(" (Trig")[0] for each in caught]
+    assert result(mindtorch, device) == result(torch, "cpu")
+    assert result(mindtorch, device, requires_grad=True) is True

@@ -1,4 +1,6 @@
 """Functions that make tensors: from sizes, numbers, random numbers, and Python data."""
+import warnings
+
 import numpy
 
 from cpython.bool cimport PyBool_Check
@@ -25,7 +27,7 @@ from mindtorch._core.python.conversion cimport (
     raise_wrong_type, read_scalar, require_bool, require_device, require_dtype, require_int, require_scalar,
     require_tensor, storable_dtype, store_element,
 )
-from mindtorch._core.rules.infer cimport output_or_temporary, scalar_dtype
+from mindtorch._core.rules.infer cimport check_output, output_or_temporary, resize, scalar_dtype
 from mindtorch._core.tensor.copy_cast cimport to_copy
 cimport mindtorch._core.tensor.copy_cast as copy_cast
 from mindtorch._core.tensor.dtype cimport (
@@ -35,8 +37,8 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.generator cimport generator_for, require_generator
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, CPU, MAX_DIMS, Shape, TensorBase, check_pinnable, empty_like_tensor, empty_pinned_like, empty_tensor,
-    make_device, make_size, make_view, shape_list,
+    BACKENDS, CPU, MAX_DIMS, Shape, TensorBase, check_pinnable, checked_numel, empty_like_tensor, empty_pinned_like,
+    empty_tensor, has_shape, make_device, make_size, make_view, shape_list, shape_text,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
@@ -284,14 +286,20 @@ cdef int parse_options(TensorOptions *options, object layout, object device, obj
 
 
 cdef TensorBase allocate_result(TensorOptions *options, const Shape *shape, ScalarType dtype, object out,
-                                object device):
-    """The tensor to fill: a new one, or `out`, which must be on the device if one is named."""
+                                object device, bint is_range=False):
+    """The tensor to fill: a new one, or `out`, which must be on the device if one is named.
+
+    `out` gets the shape without the warning that operators give, but if it is for a range and has as many elements.
+    """
     cdef TensorBase given = out
     if given is None:
         given = output_or_temporary(None, shape, dtype, options.type, options.index)
         return empty_pinned_like(given) if options.pinned else given
     if device is None:
         options.type, options.index = given.device_type, given.device_index
+    if not has_shape(given, shape) and not (is_range and given.numel == checked_numel(shape)):
+        check_output(given, dtype, options.type, options.index)
+        resize(given, shape)
     return output_or_temporary(given, shape, dtype, options.type, options.index)
 
 
@@ -554,6 +562,15 @@ cdef TensorBase write_back_range(TensorBase made, TensorBase out):
     return write_back_out(made, out)
 
 
+cdef int warn_of_count(TensorBase out, int64_t count) except -1:
+    if out.numel and out.numel != count:
+        warnings.warn(
+            f"The number of elements in the out tensor of shape {shape_text(out.ndim, out.sizes)} is {out.numel} which "
+            f"does not match the computed number of elements {count}. Note that this may occur as a result of rounding "
+            f"error. The out tensor will be resized to a tensor of shape ({count},).", UserWarning, stacklevel=2)
+    return 0
+
+
 def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
            pin_memory=False):
     """arange(end), arange(start, end) or arange(start, end, step): start + i * step below end."""
@@ -590,7 +607,9 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
             raise ValueError("step must be nonzero")
     shape.ndim = 1
     shape.sizes[0] = compute_arange_size(&numbers[0], &numbers[1], &numbers[2], code == Long)
-    made = allocate_result(&options, &shape, code, out, device)
+    if out is not None:
+        warn_of_count(out, shape.sizes[0])
+    made = allocate_result(&options, &shape, code, out, device, True)
     if made.numel:
         run_factory(ARANGE, numbers, 3, made)
     return with_requires_grad(write_back_range(made, out), requires_grad)
@@ -637,7 +656,7 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
     if code == Bool and shape.sizes[0] > 1:
         raise_not_implemented("linspace_cpu", code)
     ends[0], ends[1] = cast_scalar(&ends[0], code), cast_scalar(&ends[1], code)
-    made = allocate_result(&options, &shape, code, out, device)
+    made = allocate_result(&options, &shape, code, out, device, True)
     if made.numel:
         run_factory(LINSPACE, ends, 2, made)
     return with_requires_grad(write_back_range(made, out), requires_grad)

@@ -70,15 +70,15 @@ def require_same_device(result, out):
                            f"{result.device} and {out.device}!")
 
 
-def to_out(result, out):
-    """The result, written to `out` where that was given."""
+def to_out(function, result, out):
+    """The result, or, where out= was given, that with the result in it; it must have the result's dtype."""
     if out is None:
         return result
     require_same_device(result, out)
     if out.dtype is not result.dtype:
         raise RuntimeError(f"Expected out tensor to have dtype {c_type(result.dtype)}, but got {c_type(out.dtype)} "
                            "instead")
-    return out.resize_(result.shape).copy_(result) if out.shape != result.shape else out.copy_(result)
+    return written(function, result, out, columns="never")
 
 
 def written(function, result, out, same_dtype=False, columns="always"):

@@ -22,9 +22,12 @@ from mindtorch._ops.composite.common import (
 )
 
 
-def _range_to_out(result, out):
-    """As `to_out`, but an out= of as many elements keeps its shape."""
-    return to_out(result if out is None or out.numel() != result.numel() else result.view(out.shape), out)
+def _range_to_out(function, result, out):
+    """As `to_out`, but an out= of as many elements keeps its shape, and nobody is warned where another changes it."""
+    if out is not None and not out.requires_grad:
+        out = out if out.numel() == result.numel() else out.resize_(result.shape)
+        result = result.view(out.shape)
+    return to_out(function, result, out)
 
 
 @run_for_each_sample
@@ -35,7 +38,7 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None,
     real = dtype.is_floating_point or dtype.is_complex
     device = out.device if out is not None and device is None else device
     exponents = _linspace(start, end, steps, dtype=dtype if real else float64, layout=layout, device=device)
-    result = _range_to_out(_OPS["pow"](float(base), exponents).to(dtype), out)
+    result = _range_to_out("logspace", _OPS["pow"](float(base), exponents).to(dtype), out)
     result = result.pin_memory() if pin_memory and out is None else result
     return result.requires_grad_() if requires_grad else result
 
@@ -59,7 +62,7 @@ def range_(start, end, step=1, *, out=None, dtype=None, layout=None, device=None
     steps = floor((end - start) / step)
     beyond = start + steps * step + (step / 2 if dtype.is_floating_point else (step > 0) - (step < 0))
     made = _arange(start, beyond, step, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    result = _range_to_out(made, out)
+    result = _range_to_out("range", made, out)
     return result.requires_grad_() if requires_grad else result
 
 
@@ -155,7 +158,7 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False, out=No
         require_tuple("histogram", out)
     counts, (edges,) = _histogram("histogramdd", input.reshape(-1, 1), bins, range, weight, density)
     if out is not None:
-        counts, edges = to_out(counts, out[0]), to_out(edges, out[1])
+        counts, edges = to_out("histogram", counts, out[0]), to_out("histogram", edges, out[1])
     elif edges is bins[0]:          # the edges of histogramdd are the tensors that were given, these are a copy
         edges = edges.clone(memory_format=contiguous_format)
     return return_types.histogram((counts, edges))

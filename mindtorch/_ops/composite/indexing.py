@@ -32,7 +32,7 @@ def _key_at(dim, index):
 def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
     """The slices of `source` reduced into those at `index` of `dim`."""
     copy = input.clone(memory_format=contiguous_format)
-    return _to_out(index_reduce_(copy, dim, index, source, reduce, include_self=include_self), out)
+    return _to_out("index_reduce", index_reduce_(copy, dim, index, source, reduce, include_self=include_self), out)
 
 
 def index_reduce_(self, dim, index, source, reduce, *, include_self=True):

@@ -153,7 +153,8 @@ def diag(input, diagonal=0, *, out=None):
     """The diagonal of a matrix, or a matrix with the vector on its diagonal."""
     if input.dim() not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.dim()}D")
-    return _to_out(diag_embed(input, diagonal) if input.dim() == 1 else input.diagonal(diagonal).clone(), out)
+    found = diag_embed(input, diagonal) if input.dim() == 1 else input.diagonal(diagonal).clone()
+    return _to_out("diag", found, out)
 
 
 def diagflat(input, offset=0):
@@ -379,7 +380,7 @@ def _chunk_cat(tensors, dim, num_chunks, *, out=None):
         missing = [length - size if position == dim else size for position, size in enumerate(tensor.shape)]
         padded = _OPS["cat"]([tensor, tensor.new_zeros(missing)], dim)
         rows.append(padded.reshape((*tensor.shape[:dim], num_chunks, -1)))
-    return _to_out(_OPS["cat"](rows, -1), out)
+    return _to_out("_chunk_cat", _OPS["cat"](rows, -1), out)
 
 
 def _foreach_clone(self, *, memory_format=None):
@@ -402,8 +403,8 @@ def _copy_of(name, view):
             if out is not None and not isinstance(out, (tuple, list)):
                 raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
             return tuple(part.clone() for part in found) if out is None else [
-                _to_out(part, one) for part, one in zip(found, out, strict=True)]
-        return _to_out(found.clone(memory_format=contiguous_format), out)
+                _to_out(name, part, one) for part, one in zip(found, out, strict=True)]
+        return _to_out(name, found.clone(memory_format=contiguous_format), out)
     copy.__name__, copy.__doc__ = name, f"A copy of what {name.removesuffix('_copy')} shows."
     return copy
 
@@ -484,7 +485,10 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_g
     made = empty((n, m), dtype=dtype or (out.dtype if out is not None else None), layout=layout,
                  device=device or (out.device if out is not None else None), pin_memory=pin_memory)
     _ATEN["_eye_"](made)
-    return _to_out(made, out).requires_grad_() if requires_grad else _to_out(made, out)
+    if out is not None and not out.requires_grad:
+        out.resize_(made.shape)                 # no factory warns of that
+    made = _to_out("eye", made, out)
+    return made.requires_grad_() if requires_grad else made
 
 
 def resize_as_(input, the_template, *, memory_format=None):

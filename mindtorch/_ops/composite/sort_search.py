@@ -9,8 +9,14 @@ from mindtorch._core.tensor.dtype import _promote_types, int64
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.factories import tensor_from_data
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import _require_tensors, run_for_each_sample, scalar_type, with_names, with_out
-from mindtorch._ops.composite.statistics import written
+from mindtorch._ops.composite.common import (
+    _require_tensors,
+    run_for_each_sample,
+    scalar_type,
+    to_out,
+    with_names,
+    with_out,
+)
 
 
 @with_out
@@ -141,7 +147,7 @@ def nonzero_static(input, *, size, fill_value=-1, out=None):
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     found = input.new_empty((0, input.dim()), dtype=int64) if input.is_meta else input.nonzero()[:size]
     rest = found.new_full((size - found.shape[0], input.dim()), fill_value)
-    return written(_OPS["cat"]([found, rest]), out)
+    return to_out("nonzero_static", _OPS["cat"]([found, rest]), out)
 
 
 FUNCTIONS = {f.__name__: f for f in (argsort, msort, searchsorted, bucketize, isin, combinations, cartesian_prod,

@@ -7,9 +7,8 @@ from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
 from mindtorch._core.tensor.dtype import float64, get_default_dtype, int64, uint16, uint32, uint64
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import _require_tensors
+from mindtorch._ops.composite.common import _require_tensors, to_out
 from mindtorch._ops.composite.common import scalar_type as _name
-from mindtorch._ops.composite.common import to_out as written
 from mindtorch._ops.composite.indexing import _wrapped as wrapped_dim
 from mindtorch._ops.composite.shape import check_dims_once
 
@@ -23,9 +22,9 @@ def _corrected(name, input, dim, correction, keepdim, out=None):
         scale = scale ** 0.5
     result = _ATEN[name](input, dim, correction=0, keepdim=keepdim)
     if not isinstance(result, tuple):
-        return written(result * scale, out)
+        return to_out(name, result * scale, out)
     first, mean = out or (None, None)
-    return written(result[0] * scale, first), written(result[1], mean)
+    return to_out(name, result[0] * scale, first), to_out(name, result[1], mean)
 
 
 # --- moments ---------------------------------------------------------------------------------------------------------
@@ -136,14 +135,14 @@ def _interpolated(lines, ranks, interpolation):
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """The quantiles `q` of rows, interpolated between neighbours in sorted order."""
     _require_tensors("quantile", input=input)
-    return written(_quantile("quantile", input, q, dim, keepdim, interpolation, False), out)
+    return to_out("quantile", _quantile("quantile", input, q, dim, keepdim, interpolation, False), out)
 
 
 @with_autocast_policy("nanquantile")
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """quantile of the elements that are not NaN."""
     _require_tensors("nanquantile", input=input)
-    return written(_quantile("nanquantile", input, q, dim, keepdim, interpolation, True), out)
+    return to_out("nanquantile", _quantile("nanquantile", input, q, dim, keepdim, interpolation, True), out)
 
 
 # --- covariance ------------------------------------------------------------------------------------------------------
@@ -247,7 +246,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
         raise RuntimeError(f"order must be non-negative but got {n}")
     parts = [part for part in (prepend, input, append) if part is not None]
     if n == 0 and len(parts) == 1:
-        return written(input.clone(), out)
+        return to_out("diff", input.clone(), out)
     along = wrapped_dim(dim, input.dim())
     for part in parts:
         if part.dim() != input.dim():
@@ -263,7 +262,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
         length = result.shape[dim] - 1
         subtract = _OPS["logical_xor" if str(result.dtype) == "torch.bool" else "sub"]
         result = subtract(result.narrow(dim, 1, length), result.narrow(dim, 0, length), out=out if left == 1 else None)
-    return result if count else written(result.clone() if result is input else result, out)
+    return result if count else to_out("diff", result.clone() if result is input else result, out)
 
 
 def _spacing(y, x, dim):
@@ -405,7 +404,7 @@ def hash_tensor(input, dim=(), *, keepdim=False, mode=0, out=None):
         half = words.shape[-1] // 2
         rest = words.narrow(-1, 2 * half, words.shape[-1] % 2)
         words = _OPS["cat"]([words.narrow(-1, 0, half) ^ words.narrow(-1, half, half), rest], -1)
-    return written(result.copy_(words.reshape(result.shape)).view(uint64), out)
+    return to_out("hash_tensor", result.copy_(words.reshape(result.shape)).view(uint64), out)
 
 
 _FUNCTIONS_AND_METHODS = (var, std, nanmean, count_nonzero, quantile, nanquantile, cov, corrcoef, diff, dist,
