@@ -121,16 +121,22 @@ def _highest(input):
 
 
 def _limits(input):
-    name = str(input.dtype).removeprefix("torch.")
-    if name in ("bool", "uint8"):
-        return 0, 1 if name == "bool" else 255
-    bits = int(name.removeprefix("int"))
-    return -(1 << bits - 1), (1 << bits - 1) - 1
+    info = mindtorch.iinfo(input.dtype)
+    return info.min, info.max
 
 
 _IDENTITIES = {"sum": 0, "cumsum": 0, "norm": 0, "prod": 1, "cumprod": 1}
 _IDENTITIES |= dict.fromkeys(("amax", "argmax", "logaddexp", "logsumexp"), _lowest)
 _IDENTITIES |= dict.fromkeys(("amin", "argmin"), _highest)
+
+
+def _limit(op_name, input, mask):
+    """The least or largest number of the dtype, the identity of a reduction that compares; None without a mask."""
+    if mask is None:
+        return None
+    if input.dtype is mindtorch.bool:
+        raise NotImplementedError(f"identity of {op_name} on {input.dtype} input")
+    return _IDENTITIES[op_name](input)
 
 
 def _reduction_identity(op_name, input, *args):
@@ -144,13 +150,12 @@ def _reduction_identity(op_name, input, *args):
     if op_name == "median":
         return mindtorch.tensor(nan, device=input.device)
     value = _IDENTITIES.get(op_name)
-    compares = callable(value)
-    if value is None or (compares and input.dtype is mindtorch.bool):
+    if value is None:
         raise NotImplementedError(f"identity of {op_name} on {input.dtype} input")
     if op_name == "norm" and args and args[0] == -inf:
         value = inf
-    if compares:
-        value = -inf if op_name == "logsumexp" and input.is_complex() else value(input)
+    if callable(value):
+        value = -inf if op_name == "logsumexp" and input.is_complex() else _limit(op_name, input, input)
     return mindtorch.tensor(value, dtype=input.dtype, device=input.device)
 
 
@@ -214,7 +219,7 @@ def amax(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
         >>> torch.masked.amax(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor(3.)
     """
-    return _filled(input, mask, _lowest(input), dtype).amax(_dims(input, dim), bool(keepdim))
+    return _filled(input, mask, _limit("amax", input, mask), dtype).amax(_dims(input, dim), bool(keepdim))
 
 
 @_of_layouts
@@ -226,7 +231,7 @@ def amin(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
         >>> torch.masked.amin(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([False, True, True]))
         tensor(3.)
     """
-    return _filled(input, mask, _highest(input), dtype).amin(_dims(input, dim), bool(keepdim))
+    return _filled(input, mask, _limit("amin", input, mask), dtype).amin(_dims(input, dim), bool(keepdim))
 
 
 def argmax(input: Any, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None,
@@ -237,7 +242,8 @@ def argmax(input: Any, dim: int | None = None, *, keepdim: bool | None = False, 
         >>> torch.masked.argmax(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor(2.)
     """
-    return _filled(input, mask, _lowest(input), dtype).argmax(dim, bool(keepdim)).to(dtype or input.dtype)
+    filled = _filled(input, mask, _limit("argmax", input, mask), dtype)
+    return filled.argmax(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
 def argmin(input: Any, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None,
@@ -248,7 +254,8 @@ def argmin(input: Any, dim: int | None = None, *, keepdim: bool | None = False, 
         >>> torch.masked.argmin(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([False, True, True]))
         tensor(2.)
     """
-    return _filled(input, mask, _highest(input), dtype).argmin(dim, bool(keepdim)).to(dtype or input.dtype)
+    filled = _filled(input, mask, _limit("argmin", input, mask), dtype)
+    return filled.argmin(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
 def _count(input, dim, keepdim, mask):
@@ -388,7 +395,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = No
         >>> torch.masked.softmax(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
         tensor([0.5000, 0.0000, 0.5000])
     """
-    return _filled(input, mask, -inf, dtype).softmax(dim)
+    return _filled(input, mask, _limit("amax", input, mask), dtype).softmax(dim)
 
 
 @without_autocast
@@ -399,7 +406,7 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None 
         >>> torch.masked.log_softmax(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
         tensor([-0.6931,    -inf, -0.6931])
     """
-    return _filled(input, mask, -inf, dtype).log_softmax(dim)
+    return _filled(input, mask, _limit("amax", input, mask), dtype).log_softmax(dim)
 
 
 @without_autocast
@@ -410,7 +417,7 @@ def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = No
         >>> torch.masked.softmin(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
         tensor([0.5000, 0.0000, 0.5000])
     """
-    return (-_filled(input, mask, inf, dtype)).softmax(dim)
+    return (-_filled(input, mask, _limit("amin", input, mask), dtype)).softmax(dim)
 
 
 _complete_docstrings(globals(), "masked")

@@ -56,6 +56,7 @@ CONDITIONS = {
         not bool(each.isfinite().all()) for each in operands(statement, names)),
     "an operand has equal elements": lambda statement, names: any(
         each.unique().numel() < each.numel() for each in operands(statement, names)),
+    "an operand has no elements": lambda statement, names: any(not each.numel() for each in operands(statement, names)),
     "an operand is expanded": lambda statement, names: any(0 in each.stride() for each in operands(statement, names)),
     "operands share memory": lambda statement, names: any(
         programs.share_memory(*pair) for pair in itertools.combinations(operands(statement, names), 2)),

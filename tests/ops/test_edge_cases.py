@@ -126,6 +126,15 @@ FOUND_BY_PROGRAMS = {
     "the largest of differences that are NaN": lambda lib, d: distances_with_nan(lib, d, lib.cdist),
     "the largest of a matrix's differences that are NaN": lambda lib, d: distances_with_nan(
         lib, d, lambda x, y, p: lib.pdist(x, p)),
+    "strides of what needs no cast": lambda lib, d: lib.tensor([size for x in (
+        lib.ones(2, 6, device=d)[:, ::2], lib.ones(2, 3, 2, 2, device=d).contiguous(memory_format=lib.channels_last))
+        for size in (*x.float(memory_format=lib.contiguous_format).stride(),
+                     *x.to(lib.float32, memory_format=lib.contiguous_format).stride(),
+                     *x.double(memory_format=lib.contiguous_format).stride())]),
+    "the place of no number": lambda lib, d: lib.tensor(4.0, device=d).topk(0)[1],
+    **{f"masked {name} of {dtype}": lambda lib, d, name=name, dtype=dtype: getattr(lib.masked, name)(
+        whole(lib, d, dtype, 1, 0, 1), 0, dtype=lib.float32, mask=whole(lib, d, "bool", 1, 1, 0))
+        for name in ("softmax", "log_softmax", "softmin") for dtype in ("int8", "bool", "complex64", "float16")},
     "strides of a hash": lambda lib, d: lib.tensor(lib.hash_tensor(lib.ones(3, 2, 1, 2, device=d).contiguous(
         memory_format=lib.channels_last), dim=2, keepdim=True).stride()),
     "an index of eight dimensions": lambda lib, d: lib.ones(

@@ -16,6 +16,7 @@ from mindtorch._core.python.conversion cimport (
     parse_varargs, raise_no_overload, raise_wrong_type, require_bool, require_device, require_dtype, require_tensor,
     scalar_tensor,
 )
+cimport mindtorch._core.rules.infer as infer
 from mindtorch._core.rules.infer cimport (
     broadcast, check_no_internal_overlap, check_no_partial_overlap, is_same_memory, resize,
 )
@@ -290,8 +291,7 @@ cdef TensorBase to_from_options(TensorBase self, dict options):
         return to_channels_last(to_copy(self, code, device_type, device_index, asynchronous, copy),
                                 options["memory_format"])
     if is_contiguous_format(options.get("memory_format"), b"to") and not self.contiguous:
-        result = to_copy(self, code, device_type, device_index, asynchronous, copy)
-        return result if result is self else contiguous(result)
+        return in_contiguous_format(to_copy(self, code, device_type, device_index, asynchronous, copy), self)
     return to_copy(self, code, device_type, device_index, non_blocking, copy)
 
 
@@ -331,9 +331,13 @@ def npu(TensorBase self, device=None, non_blocking=False, memory_format=None):
 cdef inline TensorBase cast(TensorBase self, ScalarType code, object format, const char *function):
     if is_channels_last(format):
         return to_channels_last(to_copy(self, code, self.device_type, self.device_index, False, False), format)
-    if format is not None and is_contiguous_format(format, function):
-        self = contiguous(self)
-    return to_copy(self, code, self.device_type, self.device_index, False, False)
+    cdef TensorBase result = to_copy(self, code, self.device_type, self.device_index, False, False)
+    return in_contiguous_format(result, self) if is_contiguous_format(format, function) else result
+
+
+cdef TensorBase in_contiguous_format(TensorBase result, TensorBase self):
+    """The result of a cast, contiguous. What has not been cast keeps its strides, as in torch, unless channels_last."""
+    return result if result is self and not infer.is_channels_last(self) else contiguous(result)
 
 
 def float_(TensorBase self, memory_format=None):

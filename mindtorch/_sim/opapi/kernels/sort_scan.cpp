@@ -278,7 +278,7 @@ aclnnStatus prepareTopk(aclOpExecutor &executor, const Argument *arguments, cons
   Shape shape = shapeOf(in);
   if (in.rank > 0) shape.dims[dim] = k;
   SIM_TRY(requireShapes(executor, shape));
-  executor.attributes[kFirst] = k;
+  executor.attributes[kFirst] = in.rank > 0 ? k : 1;
   const Runs &runs = arguments[3].integer != 0 ? kSelect<Top<true>> : kSelect<Top<false>>;
   return prepareOrdered(executor, runs, dim, length);
 }
