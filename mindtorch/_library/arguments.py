@@ -54,6 +54,7 @@ _CHECKS = {
     "Generator": (lambda value: isinstance(value, Generator), "torch.Generator"),
 }
 _ANY = (lambda value: True, "")
+_ABSENT = object()      # an argument that is as if it were not given
 
 
 def _fits(kind, value):
@@ -118,6 +119,8 @@ def _misfit(schema, args, named, is_method):
             continue
         else:
             return ()
+        if value is _ABSENT:
+            continue
         if value is None and argument.default and argument.default_value in (None, [], ()):     # [] is None in Python
             continue
         numbers = argument.type.kind == "base" and argument.type.base == "Tensor" and \
@@ -125,6 +128,18 @@ def _misfit(schema, args, named, is_method):
         if not numbers and not _fits(argument.type, value):
             return argument, at
     return () if left else None
+
+
+def _without_defaults(function, args, kwargs):
+    """The arguments; None is absent where the function itself has it for what is not given, as others call it."""
+    parameters = inspect.signature(function.__wrapped__).parameters
+    absent = [parameter.default is None for parameter in parameters.values()]
+    args = [_ABSENT if value is None and place < len(absent) and absent[place] else value
+            for place, value in enumerate(args)]
+    while args and args[-1] is _ABSENT:
+        args.pop()
+    return tuple(args), {name: value for name, value in kwargs.items()
+                         if value is not None or name not in parameters or parameters[name].default is not None}
 
 
 def wrong_arguments(function, args, kwargs):
@@ -137,6 +152,7 @@ def wrong_arguments(function, args, kwargs):
     overloads = _overloads(name) or _overloads(name.removesuffix("_"))
     if not overloads or not (function._is_method or inspect.isbuiltin(function)):
         return _wrong_by_name(function, overloads, args, kwargs)
+    args, kwargs = _without_defaults(function, args, kwargs)
     known = {argument.name for schema in overloads for argument in schema.arguments}
     named = {key if key in known else _NAMES.get(key, key): value for key, value in kwargs.items()}
     out = named.pop("out", None)

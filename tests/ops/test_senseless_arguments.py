@@ -291,6 +291,12 @@ def test_types_that_fit_once_hide_none_that_do_not():
         assert type(error_of(lambda call=call: call(mindtorch.ones(2, 2)))) is TypeError
 
 
+def test_none_stands_for_what_is_not_given_where_a_function_calls_another():
+    x = mindtorch.full((3,), 0.5)
+    assert x.bernoulli().shape == x.bernoulli(0.5).shape == (3,)
+    assert mindtorch.linalg.lstsq(mindtorch.eye(2), mindtorch.eye(2)).solution.shape == (2, 2)
+
+
 NUMBERS = {
     "a Poisson rate of NaN": lambda t, x: t.poisson(x / 0 * 0),
     "a Poisson rate below 0": lambda t, x: t.poisson(-x),

@@ -1,4 +1,5 @@
 """Selecting and rearranging elements, written with index, views, cat and other operators. Device-neutral."""
+from collections.abc import Sequence
 from math import prod
 
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
@@ -117,7 +118,7 @@ def broadcast_shapes(*shapes):
     for shape in shapes:
         if isinstance(shape, str):
             raise TypeError("'<' not supported between instances of 'str' and 'int'")
-        if not isinstance(shape, (int, tuple, list)):
+        if not isinstance(shape, (int, Sequence)):
             raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
     shapes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     made = [1] * max((len(shape) for shape in shapes), default=0)
