@@ -18,15 +18,15 @@ from mindtorch._core.python.specification import make_signature, read_parameters
 from mindtorch._core.operators.operator cimport (
     BOOL, BOOL_LIST, DTYPE, FLOAT, GENERATOR, INT, INT_LIST, MAX_ARGUMENTS, OPTIONAL_FLOAT, OPTIONAL_INT,
     OPTIONAL_SCALAR, OPTIONAL_TENSOR, SCALAR, SCALAR_LIST, STRING, TENSOR, TENSOR_LIST, Argument, Operator,
-    find_operator, gives_floats, inferred_scalar_tensor, make_return_type as as_named, optional_scalar, promoted_scalar_tensor,
-    promoted_scalar_tensor_on_host, require_outs, set_default_argument, single_double, unpack_scalars, wrap_number,
-    wrapped_scalar_tensor,
+    find_operator, gives_floats, inferred_scalar_tensor, make_return_type as as_named, optional_scalar,
+    promoted_scalar_tensor, promoted_scalar_tensor_on_host, require_outs, set_default_argument, single_double,
+    unpack_scalars, wrap_number, wrapped_scalar_tensor,
 )
 from mindtorch._core.operators.run_operator cimport ARGUMENT_TYPES, load_operator, run, run_inplace
 from mindtorch._core.python.conversion cimport (
     as_int, is_int, is_scalar_list, optional_float, optional_tensor, parse_bools, parse_optional_int,
-    parse_optional_ints, parse_varargs, raise_no_overload, raise_wrong_type, require_bool, require_dtype, require_float, require_int,
-    require_scalar, require_scalars, require_tensor, require_tensors, sizes_argument,
+    parse_optional_ints, parse_varargs, raise_no_overload, raise_wrong_type, require_bool, require_dtype, require_float,
+    require_int, require_scalar, require_scalars, require_tensor, require_tensors, sizes_argument,
 )
 cimport mindtorch._core.python.profiling as profiling
 cimport mindtorch._core.python.torch_function as torch_function

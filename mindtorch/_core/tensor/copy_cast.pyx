@@ -277,7 +277,6 @@ cdef TensorBase to_from_options(TensorBase self, dict options):
     cdef ScalarType code = self.dtype
     cdef bint non_blocking = options.get("non_blocking", False), copy = options.get("copy", False)
     cdef TensorBase other = options.get("other")
-    cdef TensorBase result
     if other is not None:
         code = other.dtype
         device_type = reported_device_type(other)
