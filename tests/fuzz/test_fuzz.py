@@ -117,10 +117,14 @@ def test_a_reason_has_to_fit():
     ("argsort", "v2 = v1.argsort()", "torch np.int64(1)", ([1.0, 1.0], [1.0, 2.0])),
     ("bucketize", "v2 = torch.bucketize(1, v1)", "", ([2.0, 1.0], [1.0, 2.0])),
     ("signbit", "v2 = torch.signbit(v1)", "", ([float("nan")], [1.0])),
+    ("to", "v2 = v1.to(torch.int64)", "torch np.int64(1)", ([float("nan")], [1.0])),
+    ("to", "v2 = v1.to(torch.int64)", "torch np.int64(1)", ([1e10], [1.0])),
+    ("addmm_", "v1.addmm_(v1, v1)", "", ([1.0], None)),
 ])
 def test_a_reason_asks_for_what_makes_it_true(operator, text, words, values):
     statement = Statement(text, operator)
-    found = [allowed("cpu", statement, "values", words, (), {"v1": torch.tensor(each)}) for each in values]
+    found = [allowed("cpu", statement, "values", words, (), {} if each is None else {"v1": torch.tensor(each)})
+             for each in values]
     assert found[0] is not None
     assert found[1] is None
     assert allowed("cpu", statement, "values", words) is None

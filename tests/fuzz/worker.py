@@ -45,7 +45,8 @@ def does_not_fit(statement, names):
     """Whether a fraction is beyond the least of the dtypes of integers."""
     found = operands(statement, names)
     limits = [torch.iinfo(each.dtype) for each in found if not is_inexact(each) and each.dtype is not torch.bool]
-    low, high = max((each.min for each in limits), default=0), min((each.max for each in limits), default=0)
+    low = max((each.min for each in limits), default=-2 ** 31)
+    high = min((each.max for each in limits), default=2 ** 31 - 1)
     return any(not bool(((each.real >= low) & (each.real <= high)).all()) for each in found if is_inexact(each))
 
 
