@@ -167,8 +167,13 @@ def wrong_arguments(function, args, kwargs):
         return None
     if len(overloads) == 1 and misfits[0]:
         argument, place = misfits[0]
-        return _wrong_type(function, {"self": "input"}.get(argument.name, argument.name), _wanted(argument.type), place,
-                           args[place] if place is not None else named[argument.name])
+        value = args[place] if place is not None else named[argument.name]
+        if argument.type.kind == "list" and argument.type.leaf == "Tensor" and isinstance(value, (list, tuple)):
+            at, item = next((at, item) for at, item in enumerate(value) if not _fits(argument.type.inner, item))
+            return TypeError(f"expected Tensor as element {at} in argument {overloads[0].arguments.index(argument)}, "
+                             f"but got {_type_name(item)}")
+        name_in_python = "input" if argument.name == "self" and argument.type.kind == "base" else argument.name
+        return _wrong_type(function, name_in_python, _wanted(argument.type), place, value)
     given = [_type_name(value) for value in args]
     given += [f"{key}={_type_name(value)}" for key, value in kwargs.items()]
     return TypeError(f"{name}() received an invalid combination of arguments - got ({', '.join(given)}), but expected "
@@ -190,6 +195,8 @@ def _wrong_by_name(function, overloads, args, kwargs):
         return None
     for place, (name, value) in enumerate(bound.arguments.items()):
         parameter = bound.signature.parameters[name]
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
         wanted = _wanted_by_name(parameter, overloads, value)
         if wanted:
             return _wrong_type(function, name, wanted, place if place < len(args) else None, value)
@@ -199,10 +206,10 @@ def _wrong_by_name(function, overloads, args, kwargs):
 def _wanted_by_name(parameter, overloads, value):
     """The type that a parameter should have had, or None."""
     annotation = parameter.annotation
-    if (annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")) == "Tensor":
-        return None if isinstance(value, TensorBase) else "Tensor"
     kinds = [argument.type for schema in overloads for argument in schema.arguments
              if argument.name in (parameter.name, _NAMES.get(parameter.name))]
-    fits = value is None or not kinds or any(_fits(kind, value) for kind in kinds)
+    fits = any(_fits(kind, value) for kind in kinds)
+    if (annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")) == "Tensor":
+        return None if fits or isinstance(value, TensorBase) else "Tensor"
     is_handed_on = parameter.default in (None, parameter.empty) or any(_fits(kind, parameter.default) for kind in kinds)
-    return None if fits or not is_handed_on else _wanted(kinds[0])
+    return None if fits or value is None or not kinds or not is_handed_on else _wanted(kinds[0])

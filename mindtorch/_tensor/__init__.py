@@ -14,7 +14,7 @@ from mindtorch._core.formats import sparse_coo, sparse_csr, strided
 from mindtorch._core.python import conversion, torch_function
 from mindtorch._core.tensor import attributes, copy_cast, dlpack, tensor, torch_dispatch, views
 from mindtorch._core.tensor import dtype as dtype_module
-from mindtorch._core.tensor.factories import tensor_from_data
+from mindtorch._core.tensor.factories import tensor_from_data, with_requires_grad
 from mindtorch._core.tensor.tensor import Size, TensorBase, is_cuda_read_as_npu
 from mindtorch._core.tensor.tensor import device as _device
 from mindtorch._cpu import backend
@@ -299,7 +299,8 @@ class Tensor(TensorBase):
 
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
         """`torch.tensor(data)` with this tensor's dtype and device."""
-        return tensor_from_data(data, dtype or self.dtype, device or self.device, pin_memory, "new_tensor")
+        made = tensor_from_data(data, dtype or self.dtype, device or self.device, pin_memory, "new_tensor")
+        return with_requires_grad(made, requires_grad)
 
     def new_empty(self, *size, dtype=None, device=None, **options):
         """`torch.empty(size)` with this tensor's dtype and device."""

@@ -51,9 +51,9 @@ def matmul(input, other, *, out=None):
     return _OPS["matmul"](input, other, out=out)
 
 
-def matrix_power(A, n, *, out=None):
+def matrix_power(input, n, *, out=None):
     """torch.matrix_power under another name."""
-    return _COMPOSITES["matrix_power"](A, n, out=out)
+    return _COMPOSITES["matrix_power"](input, n, out=out)
 
 
 _publish(globals(), module="torch._C._linalg", prefix="linalg_")

@@ -104,6 +104,7 @@ torch.tensor([2**63, 1.5]) | torch.tensor([1.5, 2**63]) | torch.tensor([2**63, 1
 torch.tensor([2**63], dtype=torch.int32) | torch.tensor([10**400], dtype=torch.float64)
 torch.tensor([10**400, 0], dtype=torch.bool) | torch.tensor([2**64 - 1], dtype=torch.uint64)
 torch.as_tensor([2**63], dtype=torch.float32) | torch.tensor([2**63], dtype=torch.complex64)
+torch.ones(2).new_tensor([1.5], requires_grad=True) | torch.ones(2).new_tensor([1], dtype=torch.int64, requires_grad=True)
 """
 
 
@@ -126,7 +127,7 @@ def test_memory_of_an_array_does_not_grow(expression):
     check(f"(lambda b: {expression})(torch.from_numpy(np.arange(4, dtype=np.float32)))")
 
 
-@pytest.mark.filterwarnings("ignore:An output with one or more elements")
+@pytest.mark.filterwarnings("ignore:An output with one or more elements", "ignore:The number of elements in the out")
 @pytest.mark.parametrize("call", [
     lambda b: torch.add(torch.ones(8), 1, out=b), lambda b: torch.arange(8, out=b),
     lambda b: torch.cat([torch.ones(8)], out=b)])

@@ -276,7 +276,7 @@ def test_the_argument_of_a_wrong_type_is_named():
 def test_an_error_that_is_not_of_types_stays():
     """Numbers, 0-d tensors and sizes given one by one are types that the parser takes."""
     for call, words in ((lambda: mindtorch.ones(3).tile(-5), "negative dimension"),
-                        (lambda: mindtorch.ones(3).vsplit(mindtorch.tensor(2)), "at least 2 dimensions"),
+                        (lambda: mindtorch.ones(3).vsplit(mindtorch.tensor(2)), "at least 2 dimension"),
                         (lambda: mindtorch.ones(3).rot90(1, [0, 1]), "total dims >= 2")):
         with pytest.raises(RuntimeError, match=words):
             call()

@@ -326,7 +326,7 @@ cdef ScalarType parse_result_dtype(object dtype, object out, ScalarType otherwis
     return code
 
 
-cdef TensorBase with_requires_grad(TensorBase made, object wanted):
+cpdef TensorBase with_requires_grad(TensorBase made, object wanted):
     if wanted is False or wanted is None:
         return made
     if wanted is not True:
