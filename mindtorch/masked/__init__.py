@@ -282,15 +282,18 @@ def mean(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
 
 def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None,
            mask: Tensor | None = None) -> Tensor:
-    """The lower of the middle elements; NaN where nothing takes part.
+    """The lower of the middle elements; NaN where nothing takes part, which is a ValueError of other dtypes.
 
     Example:
         >>> torch.masked.median(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor(1.)
     """
-    if not input.is_floating_point():
-        raise ValueError(f"input must be floating point but got {input.dtype}")
-    return _filled(input, mask, nan, dtype).nanmedian(dim, bool(keepdim))[0]
+    if input.is_floating_point():
+        return _filled(input, mask, nan, dtype).nanmedian(dim, bool(keepdim))[0]
+    found = median(input.float(), dim, keepdim=keepdim, mask=mask)
+    if found.isnan().any():
+        raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
+    return found.to(dtype or input.dtype)
 
 
 @without_autocast

@@ -104,7 +104,8 @@ torch.tensor([2**63, 1.5]) | torch.tensor([1.5, 2**63]) | torch.tensor([2**63, 1
 torch.tensor([2**63], dtype=torch.int32) | torch.tensor([10**400], dtype=torch.float64)
 torch.tensor([10**400, 0], dtype=torch.bool) | torch.tensor([2**64 - 1], dtype=torch.uint64)
 torch.as_tensor([2**63], dtype=torch.float32) | torch.tensor([2**63], dtype=torch.complex64)
-torch.ones(2).new_tensor([1.5], requires_grad=True) | torch.ones(2).new_tensor([1], dtype=torch.int64, requires_grad=True)
+torch.ones(2).new_tensor([1.5], requires_grad=True)
+torch.ones(2).new_tensor([1], dtype=torch.int64, requires_grad=True)
 """
 
 

@@ -117,3 +117,16 @@ def test_spread_of_complex_numbers(name):
     (ours, given), (theirs, expected) = call(mindtorch), call(torch)
     assert ours is theirs
     assert given == pytest.approx(expected)
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
+@pytest.mark.parametrize("mask", [[True, False, True], [False] * 3])
+@pytest.mark.parametrize("values", [[3, 1, 2], [True, False, True], [3 + 1j, 1, 2]], ids=str)
+def test_median_of_what_is_no_fraction(values, mask, device):
+    def median(lib, where):
+        given, taken = lib.tensor(values, device=where), lib.tensor(mask, device=where)
+        try:
+            return str(lib.masked.median(given, 0, mask=taken).cpu())
+        except ValueError as error:
+            return str(error)
+    assert median(mindtorch, device) == median(torch, "cpu")

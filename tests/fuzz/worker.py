@@ -75,10 +75,18 @@ CONDITIONS = {
 }
 
 
+def call_of(statement, before):
+    """The call that made the tuple of which a statement takes an item; else the statement itself."""
+    item = re.fullmatch(r"\w+ = (\w+)\[\d+\]", statement.text)
+    made = [earlier for earlier in before if item and earlier.text.startswith(f"{item[1]} = ")
+            and earlier.operator == statement.operator]
+    return made[-1] if made else statement
+
+
 def fits(entry, statement, before, names):
     """Whether `uses` and `when` of a reason are true."""
     used = [earlier for earlier in before if re.fullmatch(entry["uses"], earlier.operator)] if "uses" in entry else \
-        [statement]
+        [call_of(statement, before)]
     return any("when" not in entry or (names is not None and CONDITIONS[entry["when"]](each, names)) for each in used)
 
 

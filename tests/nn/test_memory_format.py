@@ -138,3 +138,13 @@ def test_new_tensors_have_the_format_asked_for(name, device):
         assert found(mindtorch, device, shape) == found(torch, "cpu", shape)
     with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last format"):
         mindtorch.empty(3, 3, memory_format=mindtorch.channels_last, device=device)
+
+
+@pytest.mark.parametrize("name", ["contiguous", "clone", "to"])
+def test_a_copy_in_another_format_is_no_view(name, device):
+    x = mindtorch.arange(48.0, device=device).reshape(2, 3, 2, 4).requires_grad_()
+    copy = getattr(x, name)(memory_format=mindtorch.channels_last)
+    assert copy._base is None
+    assert copy.stride() == (24, 1, 12, 3)
+    copy.sum().backward()
+    assert x.grad.tolist() == mindtorch.ones(2, 3, 2, 4).tolist()

@@ -123,6 +123,8 @@ WRITES = {
         lib, d, (3, 3), lambda lib, d: (lib.tensor([0, 1, 2], device=d), lib.tensor([0, 1], device=d)),
         flags)}
 FOUND_BY_PROGRAMS = {
+    "lgamma beside its roots": lambda lib, d: lib.lgamma(
+        lib.tensor([0.9933071490757153, 2.0001], dtype=lib.float64, device=d)),
     "the largest of differences that are NaN": lambda lib, d: distances_with_nan(lib, d, lib.cdist),
     "the largest of a matrix's differences that are NaN": lambda lib, d: distances_with_nan(
         lib, d, lambda x, y, p: lib.pdist(x, p)),

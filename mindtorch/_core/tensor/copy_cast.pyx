@@ -197,12 +197,19 @@ cdef int set_memory_format(TensorBase self, object format, const char *function)
 
 cdef TensorBase to_channels_last(TensorBase self, object format):
     """The tensor itself where its channels come last in memory, else a copy in which they do."""
-    order, back = channels_last_permutation(self, format)
-    cdef TensorBase permuted
-    if is_contiguous_in_order(self, order[::-1]):
+    if is_contiguous_in_order(self, channels_last_permutation(self, format)[0][::-1]):
         return self
-    permuted = self.permute(order)
-    return with_clone_history(permuted, contiguous_copy(permuted)).permute(back)
+    return channels_last_copy(self, format)
+
+
+cdef TensorBase channels_last_copy(TensorBase self, object format):
+    cdef TensorBase result
+    if torch_dispatch.active and torch_dispatch.dispatches(self):
+        return with_clone_history(self, torch_dispatch.call("clone", (self,), {"memory_format": format}))
+    result = empty_like_tensor(self, self.dtype, self.device_type, self.device_index)
+    set_memory_format(result, format, b"clone")
+    copy_data(result, self, False)
+    return with_clone_history(self, result)
 
 
 def contiguous_method(TensorBase self, memory_format=contiguous_format):
@@ -219,8 +226,7 @@ def clone(input, *, memory_format=None):
     """A copy; the order of strides is kept, unless contiguous_format is asked for."""
     cdef TensorBase self = require_tensor(input, b"clone", b"input", 1)
     if is_channels_last(memory_format):
-        order, back = channels_last_permutation(self, memory_format)
-        return clone(self.permute(order), memory_format=contiguous_format).permute(back)
+        return channels_last_copy(self, memory_format)
     if is_contiguous_format(memory_format, b"clone"):
         return with_clone_history(self, contiguous_copy(self))
     return clone_tensor(self)

@@ -16,6 +16,7 @@ from mindtorch._core.tensor.dtype import int32, int64
 from mindtorch._core.tensor.factories import arange, empty
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import (
+    _require_tensors,
     check_int64,
     expand_to_batch,
     require_list,
@@ -217,6 +218,8 @@ def meshgrid(*tensors, indexing=None):
 def _each(function):
     def of_tensors(*tensors):
         tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+        for tensor in tensors:
+            _require_tensors(function.__name__, input=tensor)
         found = tuple(function(tensor) for tensor in tensors)
         return found[0] if len(found) == 1 and isinstance(tensors, tuple) else found
     of_tensors.__name__, of_tensors.__doc__ = function.__name__, function.__doc__
