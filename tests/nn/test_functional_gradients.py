@@ -176,14 +176,6 @@ NORMS = {
 
 
 @pytest.mark.parametrize("name", NORMS)
-def test_a_norm_of_close_elements_far_from_zero(name, device):
-    """Rounding of the mean does not come back: a sum of normal elements is 0, whatever the elements are."""
-    x = mindtorch.tensor([[-1.905, -1.992]], device=device, requires_grad=True)
-    (gradient,) = mindtorch.autograd.grad(NORMS[name](x).sum(), x)
-    assert gradient.tolist() == [[0, 0]]
-
-
-@pytest.mark.parametrize("name", NORMS)
 def test_the_tangent_of_a_norm_of_close_elements_far_from_zero(name, device):
     x = mindtorch.tensor([[-3.27, -3.2]], dtype=mindtorch.float64, device=device)
     tangent = mindtorch.func.jvp(NORMS[name], (x,), (x * 2,))[1]

@@ -71,9 +71,8 @@ def _backward(grad, x, axes, mean, rstd, weight, shape, mask):
     of_input = grad if weight is None else grad * weight
     if not axes:
         return of_input * rstd, of_weight, of_bias
-    # Without its mean first: `normal` adds up to 0 but for rounding, which a large mean would multiply.
-    of_input = of_input - _mean(of_input, axes)
     normal *= _mean_product(of_input, normal, axes)
+    of_input = of_input - _mean(of_input, axes)
     of_input -= normal
     of_input *= rstd
     return of_input, of_weight, of_bias

@@ -232,9 +232,8 @@ SIM_CLONES void multiplyByWeights(const Part &part, const double *values, double
 /* The gradient of the group's elements from the weighted `grads`. */
 SIM_CLONES void partBackward(const Part &part, bool centred, const double *values, double *grads) {
   const double mean = part.mean, reciprocal = part.reciprocal, n = static_cast<double>(part.count);
+  const double product = sumOf(part.count, [=](int64_t i) { return grads[i] * ((values[i] - mean) * reciprocal); });
   const double taken = centred ? sumOf(part.count, [=](int64_t i) { return grads[i]; }) / n : 0.0;
-  const double product =
-      sumOf(part.count, [=](int64_t i) { return (grads[i] - taken) * ((values[i] - mean) * reciprocal); });
   const double scale = product / n;
   for (int64_t i = 0; i < part.count; ++i) {
     grads[i] = reciprocal * (grads[i] - taken - (values[i] - mean) * reciprocal * scale);
