@@ -116,7 +116,7 @@ def jacobian(func: Any, inputs: Any, create_graph: bool = False, strict: bool = 
                            "together. Please either set `strict=False` or `vectorize=False`.")
     single, given = _inputs("jacobian", inputs, create_graph)
     outputs, single_output = _call("jacobian", func, given, strict)
-    table = tuple(_rows(out, given, create_graph, strict, number) for number, out in enumerate(outputs))
+    table = tuple(_rows(out, given, create_graph, strict, vectorize, number) for number, out in enumerate(outputs))
     if single:
         table = tuple(row[0] for row in table)
     return table[0] if single_output else table
@@ -169,8 +169,17 @@ def _inputs(function, inputs, create_graph):
     """Copies of the inputs that require gradients, separate from the caller's graph."""
     single, values = _tensors("inputs", function, inputs)
     if create_graph:
-        return single, tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in values)
+        return single, tuple(map(separate_copy, values))
     return single, tuple(x.detach().requires_grad_() for x in values)
+
+
+def separate_copy(tensor: Any) -> Any:
+    """`tensor` again, differentiable by itself: a view of one that has a history, else a leaf.
+
+    A view that was made in no_grad has none, though it says that it requires a gradient.
+    """
+    view = tensor.view_as(tensor) if tensor.requires_grad else tensor
+    return view if view.grad_fn is not None else tensor.detach().requires_grad_()
 
 
 def _call(function, func, inputs, strict):
@@ -253,12 +262,12 @@ def _times_from_right(outputs, inputs, vectors, create_graph, strict, independen
     return found
 
 
-def _rows(out, inputs, create_graph, strict, number):
-    """The jacobians of one output, one for each input."""
+def _rows(out, inputs, create_graph, strict, vectorize, number):
+    """The jacobians of one output, one for each input. torch refuses complex ones unless it has to `vectorize`."""
     from mindtorch import stack
     if out.numel() == 0:
         return tuple(x.new_zeros((*out.shape, *x.shape)) for x in inputs)
-    parts = [_gradients((element,), inputs, (element.new_ones(()),), create_graph, strict,
+    parts = [_gradients((element,), inputs, (element.new_ones(()) if vectorize else None,), create_graph, strict,
                         f"Output {number} of the user-provided function is independent of input {{}}. {_STRICT}.")
              for element in out.reshape(-1).unbind(0)]
     return tuple(stack(column).view((*out.shape, *x.shape)) for column, x in zip(zip(*parts, strict=True), inputs,

@@ -13,6 +13,7 @@ from typing import Any
 
 import mindtorch
 from mindtorch.autograd.forward_ad import check_dual
+from mindtorch.autograd.functional import separate_copy
 from mindtorch.func._batched_tensor import (
     add_batch_dims,
     all_samples,
@@ -49,8 +50,8 @@ def _tracked_copies(values, own):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
         value = all_samples(leaf, levels) if levels else leaf
         value = value.clone() if value.is_inference() else value
-        tracked = value.view_as(value) if value.requires_grad else value.detach().requires_grad_()
-        if not value.requires_grad:
+        tracked = separate_copy(value)
+        if tracked.is_leaf:
             own.add(id(tracked))
         leaves[i] = as_batched(tracked, levels)
     return tree_unflatten(leaves, spec), leaves

@@ -263,6 +263,25 @@ def test_derivatives_in_inference_mode(name, device):
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("name", ["grad", "vmap of grad", "vjp", "jvp", "jacrev", "jacfwd"])
+def test_views_made_without_gradients(name, device):
+    """They say that they require a gradient, and have no history."""
+    found = []
+    for lib in (mindtorch, torch):
+        with lib.no_grad():
+            view = lib.tensor([[1.0, 2.0], [3.0, 4.0]], device=device if lib is mindtorch else "cpu",
+                              requires_grad=True).view(4)
+            func, square = lib.func, lib.square
+            found.append({
+                "grad": lambda x, f=func, s=square: f.grad(lambda x: s(x).sum())(x),
+                "vmap of grad": lambda x, f=func, s=square: f.vmap(f.grad(s))(x),
+                "vjp": lambda x, f=func, s=square: f.vjp(s, x)[1](x)[0],
+                "jvp": lambda x, f=func, s=square: f.jvp(s, (x,), (x,))[1],
+                "jacrev": lambda x, f=func, s=square: f.jacrev(s)(x),
+                "jacfwd": lambda x, f=func, s=square: f.jacfwd(s)(x)}[name](view))
+    agree(*found)
+
+
 def test_no_gradient_of_a_complex_result():
     for lib in (mindtorch, torch):
         with pytest.raises(RuntimeError, match=r"only for real scalar outputs but got torch\.complex64"):

@@ -198,6 +198,24 @@ def strict(t, make):
 
 
 @case
+def complex_jacobian(t, make):
+    t.autograd.functional.jacobian(lambda x: x * 1j, double(make, 3))
+
+
+@case
+def complex_jacobian_by_vectors(t, make):
+    x = t.complex(double(make, 3), double(make, 3, seed=1))
+    return t.autograd.functional.jacobian(lambda x: x.sigmoid(), x, vectorize=True)
+
+
+@case
+def jacobian_of_a_view_made_without_grad(t, make):
+    with t.no_grad():
+        view = double(make, 3)[1:]
+    return t.autograd.functional.jacobian(lambda x: x * x, view, create_graph=True)
+
+
+@case
 def hessian_of_many(t, make):
     t.autograd.functional.hessian(lambda x: x * 2, double(make, 3))
 

@@ -166,3 +166,19 @@ def test_dropout(name, shape, device):
     assert getattr(ours, name)(x, 0.25, training=False) is x
     with pytest.raises(ValueError, match="dropout probability has to be between 0 and 1, but got 2"):
         getattr(ours, name)(x, 2)
+
+
+NORMS = {
+    "layer_norm": lambda x: ours.layer_norm(x, (2,)),
+    "group_norm": lambda x: ours.group_norm(x[None], 1),
+    "batch_norm": lambda x: ours.batch_norm(x.mT, None, None, training=True),
+}
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_the_tangent_of_a_norm_of_close_elements_far_from_zero(name, device):
+    x = mindtorch.tensor([[-3.27, -3.2]], dtype=mindtorch.float64, device=device)
+    tangent = mindtorch.func.jvp(NORMS[name], (x,), (x * 2,))[1]
+    # With d half of the difference, normal elements are d / sqrt(d ** 2 + eps); the tangent has 2 * d.
+    slope = -0.01612863462579483
+    np.testing.assert_allclose(tangent.flatten().tolist(), [slope, -slope], rtol=1e-12)

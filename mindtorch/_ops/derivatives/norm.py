@@ -32,7 +32,7 @@ def _double_backward(grads, grad, x, mean, rstd, weight, over):
         if not over:
             return rstd * v
         centred = v if mean is None else v - v.mean(over, True)
-        return rstd * (centred - normal * (v * normal).mean(over, True))
+        return rstd * (centred - normal * (centred * normal).mean(over, True))
 
     parts, by_weight, by_normal, by_scale = [], None, 0, 0
     if of_input is not None:
