@@ -41,6 +41,11 @@ def _outside_inference_mode(transform):
     return wrapper
 
 
+def _outside_inference(tensor):
+    """The tensor, or a copy of one of inference mode, which nodes may save."""
+    return tensor.clone() if tensor.is_inference() else tensor
+
+
 def _tracked_copies(values, own):
     """The tree of copies for tensors, and a list of them; those that are leaves are added to the set `own`."""
     leaves, spec = tree_flatten(values)
@@ -49,8 +54,7 @@ def _tracked_copies(values, own):
         if not isinstance(leaf, mindtorch.Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
         value = all_samples(leaf, levels) if levels else leaf
-        value = value.clone() if value.is_inference() else value
-        tracked = separate_copy(value)
+        tracked = separate_copy(_outside_inference(value))
         if tracked.is_leaf:
             own.add(id(tracked))
         leaves[i] = as_batched(tracked, levels)
@@ -117,7 +121,7 @@ def _require_real(name, kind, leaves):
 
 def _gradients(outputs, inputs, cotangents):
     """The gradients of the inputs, zeros if unused; differentiable again."""
-    used = [(value_of(output), remove_batch_dims(cotangent, levels_of(output)))
+    used = [(value_of(output), _outside_inference(remove_batch_dims(cotangent, levels_of(output))))
             for output, cotangent in zip(outputs, cotangents, strict=True) if value_of(output).requires_grad]
     if not used:
         return [mindtorch.zeros_like(each) for each in inputs]

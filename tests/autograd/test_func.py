@@ -282,6 +282,18 @@ def test_views_made_without_gradients(name, device):
     agree(*found)
 
 
+@pytest.mark.parametrize("name", ["vjp", "jvp"])
+def test_directions_of_inference_mode(name, device):
+    """Vectors that were made in inference mode are saved by nodes, where the function is not linear."""
+    found = []
+    for lib, where in ((mindtorch, device), (torch, "cpu")):
+        with lib.inference_mode():
+            x = lib.arange(1.0, 4.0, device=where)
+            made = lib.func.vjp(lib.square, x)[1](x)[0] if name == "vjp" else lib.func.jvp(lib.square, (x,), (x,))[1]
+        found.append((made.tolist(), made.is_inference()))
+    assert found[0] == found[1]
+
+
 def test_no_gradient_of_a_complex_result():
     for lib in (mindtorch, torch):
         with pytest.raises(RuntimeError, match=r"only for real scalar outputs but got torch\.complex64"):
