@@ -169,9 +169,7 @@ def wrong_arguments(function, args, kwargs):
         argument, place = misfits[0]
         value = args[place] if place is not None else named[argument.name]
         if argument.type.kind == "list" and argument.type.leaf == "Tensor" and isinstance(value, (list, tuple)):
-            at, item = next((at, item) for at, item in enumerate(value) if not _fits(argument.type.inner, item))
-            return TypeError(f"expected Tensor as element {at} in argument {overloads[0].arguments.index(argument)}, "
-                             f"but got {_type_name(item)}")
+            return _wrong_element(argument.type, value, overloads[0].arguments.index(argument))
         name_in_python = "input" if argument.name == "self" and argument.type.kind == "base" else argument.name
         return _wrong_type(function, name_in_python, _wanted(argument.type), place, value)
     given = [_type_name(value) for value in args]
@@ -185,6 +183,14 @@ def _wrong_type(function, parameter, wanted, place, value):
     return TypeError(f"{function.__name__}(): argument '{parameter}'{where} must be {wanted}, not {_type_name(value)}")
 
 
+def _wrong_element(kind, values, place):
+    """The TypeError of a list of tensors in which something else is; None if there is nothing else."""
+    for at, item in enumerate(values):
+        if not _fits(kind.inner, item):
+            return TypeError(f"expected Tensor as element {at} in argument {place}, but got {_type_name(item)}")
+    return None
+
+
 def _wrong_by_name(function, overloads, args, kwargs):
     """The TypeError of a call of what is a function in Python in torch, too, or has no schema there; None if there is
     none. It hands an argument on to the parameter of that name, and None in its place, so that alone its type counts.
@@ -195,6 +201,10 @@ def _wrong_by_name(function, overloads, args, kwargs):
         return None
     for place, (name, value) in enumerate(bound.arguments.items()):
         parameter = bound.signature.parameters[name]
+        if parameter.kind == parameter.VAR_POSITIONAL and overloads:        # tensors, one by one or as a list
+            values = value[0] if len(value) == 1 and isinstance(value[0], (list, tuple)) else value
+            kind = overloads[0].arguments[0].type
+            return _wrong_element(kind, values, 0) if kind.kind == "list" and kind.leaf == "Tensor" else None
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         wanted = _wanted_by_name(parameter, overloads, value)

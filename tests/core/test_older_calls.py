@@ -77,3 +77,16 @@ def test_stacks_of_what_is_no_sequence_of_tensors(name, given):
     with pytest.raises(theirs.type) as ours:
         getattr(mindtorch, name)(given(mindtorch))
     assert str(ours.value) == str(theirs.value)
+
+
+@pytest.mark.parametrize("call", [
+    lambda t, x: t.cartesian_prod(x, 2.5), lambda t, x: t.broadcast_tensors(None, x), lambda t, x: t.meshgrid(
+        x, x, 1, indexing="ij"), lambda t, x: t.meshgrid([x, None], indexing="ij")])
+def test_what_is_no_tensor_among_tensors_is_named(call):
+    """Whether they are given one by one or as a list."""
+    found = []
+    for library in (mindtorch, torch):
+        with pytest.raises(TypeError) as error:
+            call(library, library.ones(2))
+        found.append(str(error.value))
+    assert found[0] == found[1]

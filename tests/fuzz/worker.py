@@ -47,7 +47,8 @@ def does_not_fit(statement, names):
     limits = [torch.iinfo(each.dtype) for each in found if not is_inexact(each) and each.dtype is not torch.bool]
     low = max((each.min for each in limits), default=-2 ** 31)
     high = min((each.max for each in limits), default=2 ** 31 - 1)
-    return any(not bool(((each.real >= low) & (each.real <= high)).all()) for each in found if is_inexact(each))
+    numbers = [each.real.double() for each in found if is_inexact(each)]
+    return any(not bool(((each >= low) & (each <= high)).all()) for each in numbers)
 
 
 # What a reason may ask of the statement that differs, or of the one before that it names by `uses`.
