@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from mindtorch.fx.graph_module import GraphModule
 from mindtorch.fx.node import Node, _get_qualified_name
 from mindtorch.fx.passes.operator_support import OperatorSupportBase
-from mindtorch.fx.passes.utils.fuser_utils import fuse_by_partitions
+from mindtorch.fx.passes.utils.fuser_utils import _needs_itself, fuse_by_partitions
 
 __all__ = ["CapabilityBasedPartitioner", "Partition"]
 
@@ -163,17 +163,6 @@ class CapabilityBasedPartitioner:
 
 
 def _would_cycle(first, second, group_of):
-    """Whether something outside of two groups needs a node of them and is needed by one; a group is one call."""
-    inside = first.nodes.keys() | second.nodes.keys()
-    waiting = [user for node in inside for user in node.users if user not in inside]
-    seen = set(waiting)
-    while waiting:
-        node = waiting.pop()
-        for each in group_of[node].nodes if node in group_of else (node,):
-            for user in each.users:
-                if user in inside:
-                    return True
-                if user not in seen:
-                    seen.add(user)
-                    waiting.append(user)
-    return False
+    """Whether two groups cannot be one call, as something outside needs one and is needed by the other."""
+    return _needs_itself(first.nodes.keys() | second.nodes.keys(),
+                         lambda node: group_of[node].nodes if node in group_of else (node,))

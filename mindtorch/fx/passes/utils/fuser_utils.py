@@ -42,17 +42,25 @@ def validate_partition(partition: Iterable[Node]) -> bool:
         >>> torch.fx.passes.utils.fuser_utils.validate_partition([relu, add])
         False
     """
-    inside = set(partition)
+    return not _needs_itself(set(partition))
+
+
+def _needs_itself(inside, called_with=lambda node: (node,)):
+    """Whether something outside of `inside` needs one of these nodes and is needed by another.
+
+    `called_with` gives the nodes that are one call with a node: whatever needs one of them needs all.
+    """
     waiting = [user for node in inside for user in node.users if user not in inside]
     seen = set(waiting)
     while waiting:
-        for user in waiting.pop().users:
-            if user in inside:
-                return False
-            if user not in seen:
-                seen.add(user)
-                waiting.append(user)
-    return True
+        for node in called_with(waiting.pop()):
+            for user in node.users:
+                if user in inside:
+                    return True
+                if user not in seen:
+                    seen.add(user)
+                    waiting.append(user)
+    return False
 
 
 def fuse_as_graphmodule(gm: GraphModule, nodes: Sequence[Node], module_name: str,
