@@ -1,5 +1,5 @@
 """Convolutions of dtypes that ACLNN does not convolve, as matrix products of the weights and the images' windows."""
-from mindtorch._ops.decompositions.pool import padded, sum_of_windows, window_lengths, windows
+from mindtorch._ops.decompositions.pool import sum_of_windows, windows_of
 
 
 def _grouped(x, groups, dim=1):
@@ -15,8 +15,7 @@ def _correlate(images, weight, counts, stride, padding, dilation, groups):
 
 def _columns(images, kernel, counts, stride, padding, dilation, groups):
     """The images' windows as columns: (images, groups, elements of all channels' windows, windows)."""
-    shape = (kernel, stride, dilation, counts)
-    found = windows(padded(images, padding, window_lengths(*shape), 0), *shape)
+    found = windows_of(images, padding, 0, kernel, stride, dilation, counts)
     dims = len(kernel)
     return _grouped(found.flatten(2, 1 + dims).flatten(3).transpose(2, 3), groups).flatten(2, 3)
 

@@ -36,6 +36,11 @@ def window_lengths(kernel, stride, dilation, output):
     return [(o - 1) * s + d * (k - 1) + 1 for o, s, d, k in zip(output, stride, dilation, kernel, strict=True)]
 
 
+def windows_of(x, padding, fill, *shape):
+    """A copy of `x` by windows of this shape: (..., windows, elements of a window)."""
+    return windows(padded(x, padding, window_lengths(*shape), fill), *shape)
+
+
 def sum_of_windows(values, padding, size, kernel, stride, dilation):
     """The sums of all windows' values at each element of an image of this size: the adjoint of taking windows.
 
@@ -58,9 +63,9 @@ def max_pool_by_windows(self, dims, kernel, stride, padding, dilation, out):
     output, size = out.shape[-dims:], self.shape[-dims:]
     shape = (kernel, stride, dilation, output)
     x, fill = (self, -inf) if self.is_floating_point() else (self.long(), -2 ** 63)
-    found = windows(padded(x, padding, window_lengths(*shape), fill), *shape).flatten(-dims)
+    found = windows_of(x, padding, fill, *shape).flatten(-dims)
     positions = ops.arange(prod(size), device=self.device).reshape(size)
-    positions = windows(padded(positions, padding, window_lengths(*shape), 0), *shape).flatten(-dims).expand(found.shape)
+    positions = windows_of(positions, padding, 0, *shape).flatten(-dims).expand(found.shape)
     values, position = found.max(-1)
     return values, positions.gather(-1, position.unsqueeze(-1)).squeeze(-1)
 
@@ -72,8 +77,7 @@ def _avg_windows(size, dims, kernel, stride, padding, include_pad, divisor, outp
     shape = (kernel, stride, ones, output)
     if divisor is None:
         counted = like.new_ones([n + 2 * pad * include_pad for n, pad in zip(size, padding, strict=True)])
-        counted = padded(counted, (0,) * dims if include_pad else padding, window_lengths(*shape), 0)
-        divisor = windows(counted, *shape).flatten(-dims).sum(-1)
+        divisor = windows_of(counted, (0,) * dims if include_pad else padding, 0, *shape).flatten(-dims).sum(-1)
     return shape, padding, divisor
 
 
@@ -81,7 +85,7 @@ def avg_pool_by_windows(self, dims, kernel, stride, padding, include_pad, diviso
     """The sum of each window, divided by the number of elements that count."""
     shape, padding, divisor = _avg_windows(self.shape[-dims:], dims, kernel, stride, padding, include_pad,
                                            divisor[0] if divisor else None, out.shape[-dims:], self)
-    return windows(padded(self, padding, window_lengths(*shape), 0), *shape).flatten(-dims).sum(-1) / divisor
+    return windows_of(self, padding, 0, *shape).flatten(-dims).sum(-1) / divisor
 
 
 def avg_pool_backward_by_windows(grad, self, dims, kernel, stride, padding, include_pad, divisor):
