@@ -98,43 +98,17 @@ def avg_pool_backward_by_windows(grad, self, dims, kernel, stride, padding, incl
 
 
 def _adaptive_windows(size, count, device):
-    """Which elements of a dimension each of `count` adaptive windows has: (windows, elements of the longest).
-
-    Where a window is shorter, its last element is repeated; the second result says which are not.
-    """
+    """The elements of each of `count` adaptive windows of a dimension; the shorter ones repeat their last element."""
     index = ops.arange(count, device=device)
     start, end = index * size // count, (index * size + size + count - 1) // count
-    longest = max(((i + 1) * size + count - 1) // count - i * size // count for i in range(count)) if count else 0
-    elements = start[:, None] + ops.arange(longest, device=device)
-    return elements.minimum(end[:, None] - 1), elements < end[:, None]
-
-
-def adaptive_avg_pool(self, sizes):
-    """The means of the windows, one dimension after the other."""
-    for dim, count in enumerate(sizes, self.ndim - len(sizes)):
-        elements, counted = _adaptive_windows(self.shape[dim], count, self.device)
-        shape = (*elements.shape, *[1] * (self.ndim - dim - 1))
-        taken = self.index_select(dim, elements.flatten()).unflatten(dim, elements.shape)
-        counted = counted.reshape(shape)
-        self = taken.where(counted, 0).sum(dim + 1) / counted.sum(1)
-    return self
-
-
-def adaptive_avg_pool_backward(grad, sizes):
-    """The shares of all windows for each element, one dimension after the other."""
-    for dim, size in enumerate(sizes, grad.ndim - len(sizes)):
-        elements, counted = _adaptive_windows(size, grad.shape[dim], grad.device)
-        counted = counted.reshape((*elements.shape, *[1] * (grad.ndim - dim - 1)))
-        shares = (grad / counted.sum(1)).unsqueeze(dim + 1).where(counted, 0).flatten(dim, dim + 1)
-        grad = grad.new_zeros((*grad.shape[:dim], size, *grad.shape[dim + 1:])).index_add(
-            dim, elements.flatten(), shares)
-    return grad
+    longest = max((-((i + 1) * size // -count) - i * size // count for i in range(count)), default=0)
+    return (start[:, None] + ops.arange(longest, device=device)).minimum(end[:, None] - 1)
 
 
 def adaptive_max_pool3d_by_windows(self, sizes):
     """The largest of each window, and its flat index in the image."""
     size = self.shape[-3:]
-    (d, _), (h, _), (w, _) = (_adaptive_windows(n, count, self.device) for n, count in zip(size, sizes, strict=True))
+    d, h, w = (_adaptive_windows(n, count, self.device) for n, count in zip(size, sizes, strict=True))
     depth, height, width = d[:, None, None, :, None, None], h[:, None, None, :, None], w[:, None, None, :]
     values, position = self[..., depth, height, width].flatten(-3).max(-1)
     flat = ((depth * size[1] + height) * size[2] + width).flatten(-3)
