@@ -53,3 +53,11 @@ def convolution_backward_by_windows(grad, input, weight, stride, padding, dilati
         _correlate_weight(images, values, weight, *options) if wanted[1] else None,
         grad.sum((0, *range(2, grad.ndim))) if wanted[2] else None,
     )
+
+
+def col2im_by_windows(columns, size, kernel, dilation, padding, stride):
+    """The sums at each element of an image of all windows that hold it."""
+    counts = [(n + 2 * p - d * (k - 1) - 1) // s + 1
+              for n, k, d, p, s in zip(size, kernel, dilation, padding, stride, strict=True)]
+    values = columns.unflatten(-1, counts).unflatten(-3, (-1, *kernel)).movedim((-4, -3), (-2, -1))
+    return sum_of_windows(values, padding, size, kernel, stride, dilation)

@@ -1,4 +1,4 @@
-"""Convolutions and adaptive pooling of dtypes that ACLNN lacks, with their first and second derivatives."""
+"""Convolutions, pooling, resizing and folding of dtypes that ACLNN lacks, with first and second derivatives."""
 import random
 
 import numpy as np
@@ -61,3 +61,17 @@ def test_convolutions(seed, dtype):
 def test_adaptive_pooling(kind, sizes):
     name, shape = f"adaptive_{kind}_pool{len(sizes)}d", (2, 3, 5, 4, 6)[:2 + len(sizes)]
     assert_as_torch("float64", [shape], lambda functional, x: getattr(functional, name)(x, sizes))
+
+
+@pytest.mark.parametrize(("mode", "dims"), [
+    ("nearest", 1), ("linear", 1), ("nearest-exact", 1), ("nearest", 2), ("nearest-exact", 2), ("bilinear", 2),
+    ("bicubic", 2), ("nearest-exact", 3), ("trilinear", 3)])
+@pytest.mark.parametrize("size", [7, 3])
+def test_interpolate(mode, dims, size):
+    assert_as_torch("float64", [(2, 3, 5, 4, 6)[:2 + dims]],
+                    lambda functional, x: functional.interpolate(x, size=(size,) * dims, mode=mode))
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_fold(dtype):
+    assert_as_torch(dtype, [(2, 12, 9)], lambda functional, x: functional.fold(x, (4, 5), (2, 3), 1, 1, (2, 2)))
