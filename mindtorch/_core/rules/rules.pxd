@@ -73,6 +73,7 @@ cdef int check_no_overlap_with(TensorBase written, list operands) except -1
 cdef int check_scatter_mode(object reduce) except -1
 cdef int check_scatter_reduce(object reduce, ScalarType dtype, TensorBase index) except -1
 cdef int check_index_select(TensorBase self, TensorBase index) except -1
+cdef int check_indices_of_nothing(TensorBase self, int64_t dim, TensorBase index) except -1
 cdef int check_index_add(TensorBase self, int64_t dim, TensorBase index, TensorBase source) except -1
 cdef int check_index_copy(TensorBase self, int64_t dim, TensorBase index, TensorBase source) except -1
 cdef int check_index_fill(TensorBase self, int64_t dim, TensorBase index) except -1
