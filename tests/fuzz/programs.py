@@ -688,8 +688,9 @@ class Comparison:
                 continue
             self.steps += statement.operator not in ("literal", "requires_grad_")
             allowed = False
-            for kind, words in list(self.differences(ours, theirs, number)):
-                reason = self.reason(number, kind, words)
+            # All reasons are looked for before a variable is forgotten: a reason may ask what the others' operands are.
+            found = [(*each, self.reason(number, *each)) for each in self.differences(ours, theirs, number)]
+            for kind, words, reason in found:
                 if reason is None:
                     return Difference(self.program[:number + 1], self.device, kind, words)
                 self.reasons.append(reason)

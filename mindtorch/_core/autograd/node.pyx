@@ -35,9 +35,11 @@ cdef extern from *:
     """
     static _Thread_local int mindtorch_grad_disabled;
     static _Thread_local int mindtorch_inference;
+    static _Thread_local int mindtorch_saves_inference;
     """
     int mindtorch_grad_disabled
     int mindtorch_inference
+    int mindtorch_saves_inference
 
 
 saved_hooks_active = 0
@@ -80,6 +82,18 @@ def below_autograd():
 
 cdef bint inference_enabled() noexcept:
     return mindtorch_inference
+
+
+cdef bint saves_inference() noexcept:
+    return mindtorch_saves_inference
+
+
+def set_saves_inference(bint enabled):
+    """Set whether nodes of this thread may save tensors of inference mode, as in torch.func; returns the mode before."""
+    global mindtorch_saves_inference
+    before = bool(mindtorch_saves_inference)
+    mindtorch_saves_inference = enabled
+    return before
 
 
 cdef int check_inference_write(TensorBase written) except -1:
