@@ -26,6 +26,7 @@ __all__ = [
     "as_batched",
     "current_level",
     "levels_of",
+    "moved",
     "remove_batch_dims",
     "running_levels",
     "value_of",
@@ -111,10 +112,15 @@ def as_batched(value: Any, levels: tuple[Level, ...]) -> Any:
     return BatchedTensor(value, levels) if levels else value
 
 
+def moved(value: Any, source: int, destination: int) -> Any:
+    """`value` with its dimension in another place; itself, and no view, where that is its own."""
+    return value if source == destination else value.movedim(source, destination)
+
+
 def add_batch_dim(tensor: Any, dim: int, level: Level) -> Any:
     """`tensor` with its dimension `dim` as the batch of `level`, the innermost."""
     levels = levels_of(tensor)
-    return BatchedTensor(value_of(tensor).movedim(len(levels) + dim, len(levels)), (*levels, level))
+    return BatchedTensor(moved(value_of(tensor), len(levels) + dim, len(levels)), (*levels, level))
 
 
 def all_samples(tensor: Any, levels: tuple[Level, ...]) -> Any:

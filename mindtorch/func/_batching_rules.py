@@ -16,6 +16,8 @@ import mindtorch
 from mindtorch._core._gen.rows import ROWS
 from mindtorch._library.custom_ops import vmap_rule_of
 from mindtorch._library.registry import is_provided
+from mindtorch._ops.derivatives.reduce import evenly_distribute_backward
+from mindtorch.autograd.function import Function
 from mindtorch.func._batched_tensor import (
     BatchedTensor,
     all_samples,
@@ -366,8 +368,27 @@ def _reduction_of_all(call):
     """max(self) and its like: the row with a dim, along all dimensions in one."""
     values = call.all_full()
     elements = values.pop("self").reshape(*call.sizes, call.values["self"].numel())
-    result = getattr(mindtorch, call.name)(elements, dim=call.count, **values)
-    return call.batched(result if isinstance(result, mindtorch.Tensor) else result[0])
+    if call.name in _SELECTIONS:
+        return call.batched(_Selection.apply(elements, call.name))
+    return call.batched(getattr(mindtorch, call.name)(elements, dim=call.count, **values))
+
+
+_SELECTIONS = ("max", "min", "median", "nanmedian")
+
+
+class _Selection(Function):
+    """max(self) and its like of the last dimension: all elements that are the result share its gradient."""
+
+    @staticmethod
+    def forward(ctx, elements, name):
+        result = getattr(mindtorch, name)(elements, dim=-1)[0]
+        ctx.save_for_backward(elements, result)
+        return result
+
+    @staticmethod
+    def backward(ctx, grad):
+        elements, result = ctx.saved_tensors
+        return evenly_distribute_backward(grad.unsqueeze(-1), elements, result.unsqueeze(-1), -1), None
 
 
 def _squeeze(call):

@@ -17,6 +17,7 @@ from mindtorch.func._batched_tensor import (
     add_batch_dim,
     as_batched,
     levels_of,
+    moved,
     value_of,
 )
 from mindtorch.func._random_states import refused_randomness
@@ -77,8 +78,9 @@ def _call(func, name, leaves, dims, spec, kwargs, out_dims, level):
     with drawing(), level:
         results, found = tree_flatten(func(*tree_unflatten(samples, spec), **kwargs))
     where = _dims_of_results(name, out_dims, tree_unflatten(results, found), found)
-    return tree_unflatten([_of_batch(name, result, dim, level) for result, dim in zip(results, where, strict=True)],
-                          found)
+    given = {(id(sample), dim): leaf for sample, leaf, dim in zip(samples, leaves, dims, strict=True)}
+    return tree_unflatten([_of_batch(name, result, dim, level, given)
+                           for result, dim in zip(results, where, strict=True)], found)
 
 
 def _concatenated(name, out_dims, made):
@@ -148,8 +150,8 @@ def _dims_of_results(name, out_dims, results, spec):
                            f"{given}out_dims is not compatible with the structure of `outputs`. out_dims")
 
 
-def _of_batch(name, result, dim, level):
-    """A result of all samples, with the batch at `dim`."""
+def _of_batch(name, result, dim, level, given):
+    """A result of all samples, with the batch at `dim`: an argument itself where the sample and `dim` are its own."""
     if dim is None:
         if level in levels_of(result):
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
@@ -163,5 +165,7 @@ def _of_batch(name, result, dim, level):
     levels, value = levels_of(result), value_of(result)
     if level not in levels:
         return result.expand(level.size, *result.shape).movedim(0, dim)
+    if (id(result), dim % rank) in given:
+        return given[id(result), dim % rank]
     rest = tuple(each for each in levels if each is not level)
-    return as_batched(value.movedim(levels.index(level), len(rest) + dim % rank), rest)
+    return as_batched(moved(value, levels.index(level), len(rest) + dim % rank), rest)

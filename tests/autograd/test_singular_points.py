@@ -56,11 +56,14 @@ POINTS = [
     ([0.0, 6.0, 7.0], ["F.relu6(x)"]),
     ([0.5, 1.5, 2.5], ["t.round(x)"]),
     ([1.0, 1.5, -1.5], ["t.frac(x)"]),
+    ([NAN, 1.0, -2.0], ["x.norm(1)", "t.linalg.vector_norm(x, inf)", "t.linalg.vector_norm(x, -inf)"]),
+    ([1.0, 2.0, 4.0], ["x.var(correction=4)", "x.var(0, correction=4)", "x.var(0, correction=3)"]),
     ([1.0, NAN, 1.0], ["F.max_pool1d(x[None, None], 3)"]),
 ]
 CALLS = [(expression, point) for point, expressions in POINTS for expression in expressions]
 
 
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom is <= 0:UserWarning")
 @pytest.mark.parametrize(("expression", "point"), CALLS, ids=[f"{call} at {point}" for call, point in CALLS])
 def test_values_and_slopes(expression, point, device):
     found = []
@@ -71,3 +74,16 @@ def test_values_and_slopes(expression, point, device):
         found.append([each.detach().cpu().numpy() for each in (result, x.grad)])
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=2e-3, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom is <= 0:UserWarning")
+@pytest.mark.parametrize(("expression", "shape"), [
+    ("x.prod(0)", (0, 3)), ("x.prod()", (0,)), ("x.var(0)", (0, 3)), ("x.var(0)", (0,)), ("x.std(0)", (0, 3)),
+    ("x.cumprod(0)", (0, 3)), ("x.logsumexp(1)", (3, 0)), ("x.norm()", (0, 3))])
+def test_a_gradient_without_elements_has_a_history(expression, shape, device):
+    found = []
+    for lib, place in ((mindtorch, device), (torch, "cpu")):
+        x = lib.zeros(shape, device=place, requires_grad=True)
+        gradient, = lib.autograd.grad(eval(expression, {"x": x}).sum(), x, create_graph=True)
+        found.append((gradient.requires_grad, tuple(gradient.shape)))
+    assert found[0] == found[1]

@@ -59,6 +59,9 @@ CALLS = {
         lib.func.grad(lambda x: lib.matrix_exp(lib.outer(x, x) / 4).sum()))(m),
     "rows between two tensors": lambda lib, m, v: lib.vmap(lambda a, b: (
         lib.linspace(a.cpu(), b.cpu(), 4), lib.logspace(0., b.cpu(), 3)))(m[:, 0], m[:, 1]),
+    **{f"all of several that are the {name} share its gradient": lambda lib, m, v, name=name: lib.vmap(
+        lib.func.grad(lambda x: getattr(x, name)() * 2))(lib.cat([m, m, m + 2], 1))
+       for name in ("max", "min", "median", "nanmedian", "amax")},
     "a vectorized jacobian": lambda lib, m, v: lib.autograd.functional.jacobian(lambda a: m.cpu() @ a.cpu(), v,
                                                                                 vectorize=True),
     "a vectorized hessian": lambda lib, m, v: lib.autograd.functional.hessian(lambda a: (a ** 3).sum(), v,
@@ -212,6 +215,18 @@ def test_backward_through_a_map(device):
     mindtorch.vmap(lambda x: (x * v).sum() ** 2)(m).sum().backward()
     np.testing.assert_allclose(v.grad.cpu().numpy(), (2 * (m @ v).unsqueeze(1) * m).sum(0).detach().cpu().numpy(),
                                rtol=1e-5)
+
+
+@pytest.mark.parametrize("function", [lambda x: x, lambda x: x.to(x.dtype), lambda x: x.contiguous(),
+                                      lambda x: x * 2, lambda x: x.view_as(x)])
+def test_what_comes_back_as_it_was_given_is_the_argument(function, device):
+    """So a leaf stays one; what is computed is no view, which detach_ would refuse."""
+    found = []
+    for lib, place in ((mindtorch, device), (torch, "cpu")):
+        m = inputs(lib, place)[0].requires_grad_()
+        result = lib.vmap(function)(m)
+        found.append((result is m, result.is_leaf, result._is_view()))
+    assert found[0] == found[1]
 
 
 def test_the_function_is_called_once(device):

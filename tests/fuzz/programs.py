@@ -4,18 +4,22 @@ A program is written while torch runs it, since what a statement may do depends 
 and mindtorch run it side by side, and every tensor is compared after every statement.
 """
 import ast
+import itertools
 import math
 import random
 import re
 import sys
 import warnings
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 import mindtorch
 
@@ -644,6 +648,22 @@ def disturb(tensor, pattern):
             base.mul_(1 + torch.finfo(base.dtype).eps * signs.to(base.real.dtype))
 
 
+class Inexact(TorchDispatchMode):
+    """Disturbs what operators compute, as a library does whose results are exact to a unit in the last place."""
+
+    def __init__(self, pattern):
+        super().__init__()
+        self.pattern = pattern
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        if not any(returned.alias_info for returned in func._schema.returns):
+            for each in tree_leaves(result):
+                if isinstance(each, torch.Tensor) and not each._is_zerotensor():
+                    disturb(each, self.pattern)
+        return result
+
+
 CASTS = ("to", "type", "float", "half")
 NARROW = r"torch\.(float32|float16|bfloat16)"
 
@@ -657,6 +677,14 @@ def widened(statement):
                       text.replace("torch.complex64", "torch.complex128"))
     return text if statement.creates else re.sub(f"dtype={NARROW}", "dtype=torch.float64",
                                                  text.replace("dtype=torch.complex64", "dtype=torch.complex128"))
+
+
+def call_of(statement, before):
+    """The call that made the tuple of which a statement takes an item; else the statement itself."""
+    item = re.fullmatch(r"(?:with .*: )?\w+ = (\w+)\[\d+\]", statement.text)
+    made = [earlier for earlier in before if item and re.search(rf"\b{item[1]} = ", earlier.text)
+            and earlier.operator == statement.operator]
+    return made[-1] if made else statement
 
 
 class Comparison:
@@ -787,8 +815,8 @@ class Comparison:
         """Where `other` is further from torch's elements than rounding explains.
 
         A few units in the last place need no explanation. Beyond that, torch's own distance from the result in float64
-        says what rounding does; and what torch's result changes by when the literals do, which float64 needs as well,
-        and jumps as those of floor.
+        says what rounding does; and what torch's result changes by when the literals do, or the results of the
+        operators that the statement consists of: float64 needs these as well, and jumps as those of floor.
         """
         eps = max(torch.finfo(dtype).eps, *self.precisions(number))
         is_gradient = self.program[number].operator in ("backward", "grad")
@@ -804,8 +832,8 @@ class Comparison:
         if exact is not None and exact.shape == one.shape:
             beyond = numpy.isfinite(exact) & ~numpy.isfinite(one) & ~numpy.isfinite(other)     # of the dtype
             bad &= far(exact, bound + 4 * like_the_worst(numpy.abs(one - exact), exact)) & ~beyond
-        for pattern in range(PATTERNS if bad.any() else 0):
-            disturbed = self.disturbed(what, number, pattern)
+        for change, pattern in itertools.product((self.disturbed, self.inexact), range(PATTERNS)):
+            disturbed = change(what, number, pattern) if bad.any() else None
             if disturbed is not None and disturbed.shape == one.shape:
                 spread = numpy.abs(disturbed - one)
                 leaps = (one != disturbed) & ~numpy.isfinite(spread) & ~(numpy.isnan(one) & numpy.isnan(disturbed))
@@ -820,13 +848,19 @@ class Comparison:
                 yield torch.finfo(value.dtype if is_inexact(value) else torch.float32).eps
         yield 0.0
 
-    def again(self, what, number, text=lambda statement: statement.text, created=lambda tensor: None):
-        """What torch gives if the program up to that statement runs once more, changed; None where it cannot."""
+    def again(self, what, number, text=lambda statement: statement.text, created=lambda tensor: None,
+              mode=nullcontext):
+        """What torch gives if the program up to that statement runs once more, changed; None where it cannot.
+
+        The last statement, and the call whose result it takes an item of, run within `mode`.
+        """
+        last = {id(self.program[number]), id(call_of(self.program[number], self.program[:number]))}
         names = {"torch": torch, "device": "cpu"}
         for statement in self.program[:number + 1]:
             if statement.creates and statement.creates not in self.ours:
                 continue
-            execute(Statement(text(statement), statement.operator), names)
+            with mode() if id(statement) in last else nullcontext():
+                execute(Statement(text(statement), statement.operator), names)
             made = re.search(r"(\w+) = ", statement.text)[1] if statement.operator in CASTS else statement.creates
             if made in names and not any(names[made] is other for name, other in names.items() if name != made):
                 created(names[made])
@@ -846,6 +880,10 @@ class Comparison:
     def disturbed(self, what, number, pattern):
         """What torch gives if literals, and what casts have rounded, are changed by one unit in their last place."""
         return self.again(what, number, created=lambda tensor: disturb(tensor, pattern))
+
+    def inexact(self, what, number, pattern):
+        """What torch gives if every operator within the statement rounds its result by one unit in the last place."""
+        return self.again(what, number, mode=lambda: Inexact(pattern))
 
     def synchronise(self, refused):
         """Gives mindtorch's tensors the exact values of torch's, so that errors do not add up.

@@ -14,7 +14,7 @@ from pathlib import Path
 import hostile
 import programs
 import torch
-from programs import is_inexact
+from programs import call_of, is_inexact
 
 from mindtorch import npu, sim
 
@@ -64,6 +64,7 @@ CONDITIONS = {
         programs.share_memory(*pair) for pair in itertools.combinations(operands(statement, names), 2)),
     "a fraction does not fit the integers": does_not_fit,
     "boundaries are not sorted": unsorted,
+    "layer_norm is called": lambda statement, names: "layer_norm" in statement.text,
     "a matrix is not triangular": lambda statement, names: any(
         bool(each.triu(1).any()) and bool(each.tril(-1).any()) for each in operands(statement, names)
         if each.dim() > 1),
@@ -76,19 +77,17 @@ CONDITIONS = {
 }
 
 
-def call_of(statement, before):
-    """The call that made the tuple of which a statement takes an item; else the statement itself."""
-    item = re.fullmatch(r"\w+ = (\w+)\[\d+\]", statement.text)
-    made = [earlier for earlier in before if item and earlier.text.startswith(f"{item[1]} = ")
-            and earlier.operator == statement.operator]
-    return made[-1] if made else statement
-
-
 def fits(entry, statement, before, names):
     """Whether `uses` and `when` of a reason are true."""
     used = [earlier for earlier in before if re.fullmatch(entry["uses"], earlier.operator)] if "uses" in entry else \
         [call_of(statement, before)]
     return any("when" not in entry or (names is not None and CONDITIONS[entry["when"]](each, names)) for each in used)
+
+
+def is_near(words, tolerance):
+    """Whether the words of a difference tell two numbers that are as near as that, for their size."""
+    one, other = map(complex, re.search(r"torch np\.\w+\((\S+)\), here np\.\w+\((\S+)\);", words).groups())
+    return abs(one - other) <= tolerance * abs(one)
 
 
 def allowed(device, statement, kind, words, before=(), names=None):
@@ -98,7 +97,7 @@ def allowed(device, statement, kind, words, before=(), names=None):
         if entry.get("device", device) == device and re.fullmatch(entry["kind"], kind) and \
                 re.fullmatch(entry.get("operator", ".*"), statement.operator) and \
                 re.search(entry.get("words", ""), words) and re.search(entry.get("text", ""), statement.text) and \
-                fits(entry, statement, before, names):
+                ("near" not in entry or is_near(words, entry["near"])) and fits(entry, statement, before, names):
             return entry["reason"]
     return None
 

@@ -325,6 +325,7 @@ def nonzero(input, *, out=None, as_tuple=False):
 cdef TensorBase write_dynamic_out(TensorBase out, TensorBase found):
     """Write to `out` the result of an operator whose elements decide its shape."""
     cdef Shape shape
+    check_no_internal_overlap(out)
     same_shape(&shape, found)
     output_or_temporary(out, &shape, found.dtype, found.device_type, found.device_index)        # for its checks
     return write_back_out(found, out)
@@ -341,7 +342,6 @@ def masked_select(input, mask, *, out=None):
         raise RuntimeError("masked_select(): self and result must have the same scalar type")
     if requires_grad(self) or requires_grad(given):
         should_record(given, "masked_select")           # refuses out=
-    check_no_internal_overlap(given)
     check_no_overlap(given, self)
     check_no_overlap(given, chosen)
     return write_dynamic_out(given, op_masked_select(self, chosen, None))

@@ -326,7 +326,9 @@ def lu_factor_backward(grad, lu, pivots, pivot):
 # --- norms -----------------------------------------------------------------------------------------------------------
 
 def _direction(tensor):
-    """Each element over its size; 0 stays 0."""
+    """Each element over its size; 0 stays 0, and a real NaN becomes 0."""
+    if not tensor.is_complex():
+        return tensor.sign()
     size = tensor.abs()
     return ops.where(size == 0, ops.zeros_like(tensor), tensor / size)
 

@@ -47,10 +47,12 @@ def extrema_backward(grads, self, low, high, dim, keepdim):
     return sum(parts[1:], parts[0])
 
 
-def evenly_distribute_backward(grad, self, result):
-    """The gradient of max, min and median over all elements: those that equal the result (or are NaN, too) share it."""
+def evenly_distribute_backward(grad, self, result, dim=()):
+    """The gradient of max, min and median over all elements: those that equal the result (or are NaN, too) share it.
+
+    vmap takes it for all elements of a sample, which lie along `dim`."""
     hit = (self == result) | (self.isnan() & result.isnan())
-    return ops.where(hit, grad / hit.sum(), 0.0)
+    return ops.where(hit, grad / hit.sum(dim, keepdim=dim != ()), 0.0)
 
 
 def value_selecting_backward(grad, shape, dim, indices, keepdim):
@@ -87,12 +89,12 @@ def _centered(self, dim):
 
 
 def var_backward(grad, self, dim, correction, keepdim):
-    """2 / freedom times the distance from the mean; nothing is left to divide by where freedom is not above 0."""
+    """2 / freedom times the distance from the mean. Without a dim, what is not above 0 counts as 0, as in torch."""
     freedom = _degrees_of_freedom(self.shape, dim, correction)
     grad = unreduced(grad, self.shape, dim, keepdim)
-    if freedom <= 0:
+    if freedom <= 0 and not (dim and self.dim()):
         return grad * ops.where(self == self.mean(), float("nan"), float("inf"))
-    return (2.0 / freedom) * grad * _centered(self, dim)
+    return (2.0 / freedom if freedom else float("inf")) * grad * _centered(self, dim)
 
 
 def std_backward(grad, self, result, dim, correction, keepdim):
@@ -132,8 +134,6 @@ def prod_dim_backward(grad, self, result, dim, keepdim):
     if not shape:
         return grad
     grad = unreduced(grad, shape, (dim,), keepdim)
-    if self.numel() == 0:
-        return ops.zeros_like(self)
     if not self.is_meta and (self == 0).any().item():
         return grad * _product_of_others(self, dim).conj()
     return grad * (unreduced(result, shape, (dim,), keepdim) / self).conj()
