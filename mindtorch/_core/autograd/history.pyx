@@ -11,8 +11,8 @@ from mindtorch._core.autograd.node cimport (
     SAVED_SELF, SAVED_SHAPE, SAVED_SHAPES, SAVED_STRIDE, SAVED_TENSOR, SAVED_TENSORS, AutogradMeta, Node, NodeType,
     SavedKind, SavedTensor, SavedValue, check_inference_write, derivative_functions, grad_enabled,
     inference_enabled, is_below_autograd, is_differentiable_dtype, make_grad_accumulator, materialize_autograd_meta,
-    may_require_grad, new_node, next_sequence_nr, node_type, requires_grad, saved_hooks, saved_hooks_active, saves_inference,
-    set_grad_enabled, set_output_metadata, set_outputs_metadata, short_name,
+    may_require_grad, new_node, next_sequence_nr, node_type, requires_grad, saved_hooks, saved_hooks_active,
+    saves_inference, set_grad_enabled, set_output_metadata, set_outputs_metadata, short_name,
 )
 from mindtorch._core.operators.operator cimport find_operator
 from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, DTYPES, KIND, scalar_to_python

@@ -89,7 +89,7 @@ cdef bint saves_inference() noexcept:
 
 
 def set_saves_inference(bint enabled):
-    """Set whether nodes of this thread may save tensors of inference mode, as in torch.func; returns the mode before."""
+    """Set whether nodes of this thread save tensors of inference mode, as in torch.func; returns the mode before."""
     global mindtorch_saves_inference
     before = bool(mindtorch_saves_inference)
     mindtorch_saves_inference = enabled

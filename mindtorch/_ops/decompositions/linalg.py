@@ -34,35 +34,21 @@ def det_by_slogdet(A):
 def solve_by_qr(A, B, left, check_errors):
     """Solves Q R X = B. A matrix counts as singular where an element on the diagonal of R is below rounding.
 
-    For singular ones the host waits: what torch leaves in their place follows from a decomposition with pivots.
+    What stands in the place of its solution is not what torch's CPU leaves there, as no host waits to look for one.
     """
     is_vector = B.ndim == 1 or B.shape == A.shape[:-1]
     if is_vector:
         B = B.unsqueeze(-1)
     if not left:
-        B = B.mT
-    Q, R = ops.linalg_qr(A if left else A.mT)
+        A, B = A.mT, B.mT
+    Q, R = ops.linalg_qr(A)
     info = _first_zero(R.diagonal(dim1=-2, dim2=-1))
     if check_errors:
         raise_first_failure(info, "torch.linalg.solve", SINGULAR)
     solution = ops.triangular_solve(Q.mH @ B, R)[0]
-    if bool(info.any()):
-        solution = ops.where((info == 0)[..., None, None], solution, _solve_by_lu(A, B.expand(solution.shape), left))
     if not left:
         solution = solution.mT
     return solution.squeeze(-1) if is_vector else solution, info
-
-
-def _solve_by_lu(A, B, left):
-    """X of A X = B, or of A^T X = B, for singular A. A pivot of zero leaves infinity and NaN."""
-    lu, pivots, _ = lu_by_columns(A, True, False)
-    permutation = unpack_lu(lu, pivots, False, True)[0]
-    order = ops.real(permutation).argmax(-2 if left else -1).unsqueeze(-1).expand(B.shape)
-    if left:
-        inner = ops.triangular_solve(B.gather(-2, order), lu, False, False, True)[0]
-        return ops.triangular_solve(inner, lu, True)[0]
-    inner = ops.triangular_solve(B, lu, True, True)[0]
-    return ops.triangular_solve(inner, lu, False, True, True)[0].gather(-2, order)
 
 
 def _first_zero(diagonal):
