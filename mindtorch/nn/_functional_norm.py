@@ -146,7 +146,7 @@ def _drop_elements(input, p, inplace):
 def _drop_channels(input, p, inplace):
     if input.dim() < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    noise = _ops.empty(_of_channels(input), dtype=input.dtype, device=input.device).bernoulli_(1 - p) / (1 - p)
+    noise = input.new_empty(_of_channels(input)).bernoulli_(1 - p) / (1 - p)
     return input.mul_(noise) if inplace else input * noise
 
 
@@ -216,7 +216,7 @@ def _alpha_dropped(input, p, training, mask_shape):
     if p == 1:
         return input * 0
     a = 1 / math.sqrt((_SELU_FLOOR * _SELU_FLOOR * p + 1) * (1 - p))
-    mask = _ops.empty(mask_shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p)
+    mask = input.new_empty(mask_shape).bernoulli_(1 - p)
     return input * (mask * a) + ((mask - 1) * (-_SELU_FLOOR * a) - _SELU_FLOOR * a * p)
 
 

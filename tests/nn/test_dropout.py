@@ -118,3 +118,15 @@ def test_channels_of_one_sample(name, shape, inplace, device):
     assert sample.shape == shape
     assert sample.tolist() == batch[0].tolist()
     assert set(sample.flatten(1).mean(1).tolist()) == {0.0, 2.0}
+
+
+@pytest.mark.parametrize("randomness", ["different", "same"])
+@pytest.mark.parametrize("name", ["dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"])
+def test_dropout_under_vmap_draws_the_numbers_of_torch(name, randomness):
+    def dropped(lib):
+        lib.manual_seed(3)
+        x = lib.ones(2, 4, 8, *[2] * int(name[-2]) if name[-1] == "d" else ())
+        function = getattr(lib.nn.functional, name)
+        return lib.vmap(lambda sample: function(sample, 0.5, True), randomness=randomness)(x).tolist()
+
+    np.testing.assert_allclose(dropped(mindtorch), dropped(torch), 1e-6)
