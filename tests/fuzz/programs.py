@@ -62,8 +62,8 @@ FUNCTIONS = ("x.sin()", "x * x", "x.exp().sum(-1)", "x.tanh().cumsum(0)", "torch
              "torch.where(x > 0, x, x * x)", "x.max()", "torch.nn.functional.gelu(x)",
              "torch.stack([x, x * 2]).prod(0)", "x.std(-1)", "x.sort(-1)[0]", "x.sigmoid()",
              "torch.nn.functional.layer_norm(x, x.shape[-1:])", "x.clone().mul_(2)", "x.norm()",
-             "x.unsqueeze(0).expand(2, *x.shape)", "torch.cat([x, x])", "x.clamp(-1, 1)", "torch.logsumexp(x, -1)",
-             "x.mean() * x", "x.to(torch.float64)")
+             "x.unsqueeze(0).expand(2, *x.shape)", "torch.cat([x.flatten(), x.flatten()])", "x.clamp(-1, 1)",
+             "torch.logsumexp(x, -1)", "x.mean() * x", "x.to(torch.float64)")
 TRANSFORMS = ("torch.func.grad(lambda x: ({f}).sum())({v})", "torch.vmap(lambda x: {f})({v})",
               "torch.vmap(lambda x: {f}, in_dims=-1, out_dims=-1)({v})",
               "torch.func.jvp(lambda x: {f}, ({v},), ({v} * 2,))", "torch.func.jacrev(lambda x: {f})({v})",

@@ -133,6 +133,9 @@ def main():
         going = not all(worker.done() for worker in workers)
         for worker in workers:
             for event in worker.events():
+                if "writing" in event:          # torch alone runs: a crash is torch's
+                    worker.current = {"seed": event["writing"], "device": "while torch writes a program", "program": []}
+                    continue
                 worker.current = event if "program" in event else worker.current
                 report.add(worker.kind, event)
             how = worker.went_down()

@@ -166,6 +166,7 @@ def main():
                 emit(signature=["npu", "live objects", ", ".join(left)], seed=since,
                      source=f"# {left}, seeds {since} to {seed - 1}")
             since, before = seed, after
+        emit(writing=seed)
         results = fuzz(seed, options.devices.split(","))
         for program, device in results:
             emit(seed=seed, device=device, program=[statement.text for statement in program])
