@@ -24,6 +24,14 @@ from mindtorch._core.tensor.tensor cimport (
 # --- attributes ------------------------------------------------------------------------------------------------------
 
 
+cdef class StoragePart(Storage):
+    """The memory of a slice of a storage, which it keeps alive."""
+    cdef Storage whole
+
+    def resizable(self):
+        return False
+
+
 cdef class StorageBase:
     """The storage of a tensor; those of views of one tensor are equal. The storage classes of torch derive from it.
 
@@ -55,6 +63,15 @@ cdef class StorageBase:
     def __len__(self):
         return self.storage.nbytes
 
+    def _part(self, Py_ssize_t start, Py_ssize_t stop):
+        """The bytes from `start` to `stop`, in a storage of their own."""
+        cdef StoragePart part = StoragePart.__new__(StoragePart)
+        cdef int64_t size = stop - start, stride = 1
+        part.whole = (<StoragePart>self.storage).whole if isinstance(self.storage, StoragePart) else self.storage
+        part.device_type, part.device_index = self.storage.device_type, self.storage.device_index
+        part.data, part.nbytes = self.storage.data + start, size
+        return make_tensor(part, Byte, 1, &size, &stride, 0)
+
     def resizable(self):
         """Whether the storage may be resized; the memory of a NumPy array may not."""
         return self.storage.resizable()
@@ -82,6 +99,10 @@ cdef class StorageBase:
         """The bytes as a tensor of uint8 that shares them."""
         cdef int64_t size = <int64_t>self.storage.nbytes
         cdef int64_t step = 1
+        cdef StoragePart part
+        if isinstance(self.storage, StoragePart):       # operators of an NPU want an address that is a multiple of 32
+            part = <StoragePart>self.storage
+            return make_tensor(part.whole, Byte, 1, &size, &step, part.data - part.whole.data)
         return make_tensor(self.storage, Byte, 1, &size, &step, 0)
 
     def __eq__(self, other):

@@ -16,7 +16,8 @@ from mindtorch._core.autograd.history cimport (
 )
 from mindtorch._core.operators.operator cimport real_dtype, to_complex_dtype
 from mindtorch._core.python.conversion cimport (
-    parse_ints, parse_varargs, raise_no_overload, raise_wrong_type, require_int, require_tensor, sizes_argument,
+    parse_ints, parse_list, parse_varargs, raise_no_overload, raise_wrong_type, require_int, require_tensor,
+    sizes_argument,
 )
 from mindtorch._core.rules.infer cimport same_shape, wrap_dim, wrap_dims
 from mindtorch._core.tensor.copy_cast cimport clone_tensor, contiguous, legacy_type_name
@@ -588,8 +589,7 @@ cdef list split_sizes_of(object value, int position):
     cdef list sizes = []
     cdef int at
     if not isinstance(value, (list, tuple)):
-        parse_ints(value, &some, b"split_with_sizes", b"split_sizes", position)
-        return shape_list(&some)
+        raise_wrong_type(value, b"split_with_sizes", b"split_sizes", position, "tuple of ints")
     for at in range(0, len(value), MAX_DIMS):
         parse_ints(value[at:at + MAX_DIMS], &some, b"split_with_sizes", b"split_sizes", position)
         sizes += shape_list(&some)
@@ -688,7 +688,7 @@ def reshape(input, shape):
     """The elements in another shape (one size may be -1): a view where that is possible, else a copy."""
     cdef TensorBase self = require_tensor(input, b"reshape", b"input", 1)
     cdef Shape parsed
-    parse_ints(shape, &parsed, b"reshape", b"shape", 2)
+    parse_list(shape, &parsed, b"reshape", b"shape", 2)
     return reshape_to(self, &parsed)
 
 
@@ -729,7 +729,7 @@ def unflatten(input, dim, sizes):
     """Dimension `dim` divided into `sizes`, of which one may be -1."""
     cdef TensorBase self = require_tensor(input, b"unflatten", b"input", 1)
     cdef Shape parts
-    parse_ints(sizes, &parts, b"unflatten", b"sizes", 2)
+    parse_list(sizes, &parts, b"unflatten", b"sizes", 2)
     return unflatten_dim(self, require_int(dim, b"unflatten", b"dim", 1), &parts)
 
 
@@ -777,7 +777,7 @@ def permute(input, dims):
     """The dimensions in the order `dims`."""
     cdef TensorBase self = require_tensor(input, b"permute", b"input", 1)
     cdef Shape order
-    parse_ints(dims, &order, b"permute", b"dims", 2)
+    parse_list(dims, &order, b"permute", b"dims", 2)
     return permute_dims(self, &order)
 
 
@@ -791,15 +791,24 @@ def permute_method(TensorBase self, *args, **kwargs):
 MOVEDIM_SIGNATURES = " * (int source, int destination)\n * (tuple of ints source, tuple of ints destination)\n"
 
 
-def movedim(input, source, destination):
-    """Dimension(s) `source` moved to the position(s) `destination`; the others keep their order."""
-    cdef TensorBase self = require_tensor(input, b"movedim", b"input", 1)
+cdef TensorBase move_as(object input, object source, object destination, const char *name):
+    cdef TensorBase self = require_tensor(input, name, b"input", 1)
     cdef Shape origin, target
     if isinstance(source, (tuple, list)) != isinstance(destination, (tuple, list)) or isinstance(source, str):
-        raise_no_overload(b"movedim", (source, destination), {}, MOVEDIM_SIGNATURES)
-    parse_ints(source, &origin, b"movedim", b"source", 1)
-    parse_ints(destination, &target, b"movedim", b"destination", 2)
+        raise_no_overload(name, (source, destination), {}, MOVEDIM_SIGNATURES)
+    parse_ints(source, &origin, name, b"source", 1)
+    parse_ints(destination, &target, name, b"destination", 2)
     return move_dims(self, &origin, &target)
+
+
+def movedim(input, source, destination):
+    """Dimension(s) `source` moved to the position(s) `destination`; the others keep their order."""
+    return move_as(input, source, destination, b"movedim")
+
+
+def moveaxis(input, source, destination):
+    """Dimension(s) `source` moved to the position(s) `destination`; the others keep their order."""
+    return move_as(input, source, destination, b"moveaxis")
 
 
 # --- dimensions of size 1, expansion ---------------------------------------------------------------------------------
@@ -848,7 +857,14 @@ def broadcast_to(input, size):
     """Expanded to `size`."""
     cdef TensorBase self = require_tensor(input, b"broadcast_to", b"input", 1)
     cdef Shape shape
-    parse_ints(size, &shape, b"broadcast_to", b"size", 2)
+    parse_list(size, &shape, b"broadcast_to", b"size", 2)
+    return expand_to(self, &shape)
+
+
+def broadcast_to_method(TensorBase self, *args, **kwargs):
+    """Expanded to the sizes given."""
+    cdef Shape shape
+    parse_varargs(sizes_argument(args, kwargs, "broadcast_to", "size"), &shape, b"broadcast_to", b"size")
     return expand_to(self, &shape)
 
 
@@ -1003,8 +1019,8 @@ def as_strided(input, size, stride, storage_offset=None):
     cdef TensorBase view
     cdef int64_t offset = self.offset
     cdef int i
-    parse_ints(size, &sizes, b"as_strided", b"size", 1)
-    parse_ints(stride, &strides, b"as_strided", b"stride", 2)
+    parse_list(size, &sizes, b"as_strided", b"size", 1)
+    parse_list(stride, &strides, b"as_strided", b"stride", 2)
     if storage_offset is not None:
         offset = require_int(storage_offset, b"as_strided", b"storage_offset", 3)
     if sizes.ndim != strides.ndim:
@@ -1217,12 +1233,12 @@ def matrix_adjoint(TensorBase self):
 
 
 FUNCTIONS = {f.__name__: f for f in (
-    reshape, flatten, ravel, unflatten, transpose, swapaxes, swapdims, t, adjoint, permute, movedim, squeeze,
-    unsqueeze, broadcast_to, select, narrow, unbind, split, split_with_sizes, chunk, diagonal, as_strided)}
-FUNCTIONS["moveaxis"] = movedim
+    reshape, flatten, ravel, unflatten, transpose, swapaxes, swapdims, t, adjoint, permute, movedim, moveaxis,
+    squeeze, unsqueeze, broadcast_to, select, narrow, unbind, split, split_with_sizes, chunk, diagonal, as_strided)}
 
 METHODS = dict(
     FUNCTIONS, unfold=unfold, view=view_method, reshape=reshape_method, permute=permute_method, expand=expand_method,
+    broadcast_to=broadcast_to_method,
     conj=conj, _conj=_conj, _neg_view=_neg_view, is_conj=is_conj, is_neg=is_neg, resolve_conj=resolve_conj,
     resolve_neg=resolve_neg, split=split_method, view_as=view_as, reshape_as=reshape_as, expand_as=expand_as,
     squeeze_=squeeze_, unsqueeze_=unsqueeze_, transpose_=transpose_, swapaxes_=swapaxes_, swapdims_=swapdims_, t_=t_,

@@ -191,7 +191,9 @@ def block_diag(*tensors):
 
 def meshgrid(*tensors, indexing=None):
     """The coordinates of the grid that the vectors span, one tensor a vector."""
-    indexing = "ij" if indexing is None else indexing
+    if indexing is not None and not isinstance(indexing, (str, bytes)):
+        raise TypeError(f"meshgrid(): argument 'indexing' must be str, not {type(indexing).__name__}")
+    indexing = "ij" if indexing is None else indexing if isinstance(indexing, str) else indexing.decode()
     tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
