@@ -56,6 +56,7 @@ _CHECKS = {
 # Of methods that torch's parser knows and torch.ops does not.
 _TO_DEVICE = ("(Tensor self, Device? device=None, bool non_blocking=False, *, MemoryFormat? memory_format=None) -> "
               "Tensor")
+_NO_OPERATORS = ("torch.nn.init", "torch.distributed.distributed_c10d")         # modules
 # They fail as their code does where they get no tensor.
 _METHODS_IN_PYTHON = {
     "backward", "dim_order", "eig", "is_shared", "istft", "lstsq", "lu", "module_load", "norm", "register_hook",
@@ -160,8 +161,8 @@ def wrong_arguments(function, args, kwargs):
         return TypeError(f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a "
                          f"'{_type_name(args[0])}' object")
     # The schemas of `to` leave out what torch's parser takes: a device alone; those of `norm`, a function in Python,
-    # an order in words.
-    if name in ("to", "norm") or hasattr(function.__wrapped__, "refuses"):
+    # an order in words. The collective `scatter` is not the operator.
+    if name in ("to", "norm") or hasattr(function.__wrapped__, "refuses") or function.__module__ in _NO_OPERATORS:
         return None
     overloads = _overloads(name) or _overloads(name.removesuffix("_"))
     if not overloads or not (function._is_method or inspect.isbuiltin(function)):
