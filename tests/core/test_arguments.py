@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 import torch
-from oracle import check, expressions, names
+from oracle import check, expressions, names, outcome
 
 import mindtorch
 
@@ -47,6 +47,13 @@ a.cuda(device=1.5) | torch.row_indices_copy(2) | torch.meshgrid(z, indexing=3) |
 torch.cartesian_prod([]) | torch.cartesian_prod([w]) | torch.cartesian_prod(w, w) | torch.native_dropout(a, w, True)
 torch.native_dropout(a, 0.0, 1) | torch.native_dropout(a, 0.0, True)
 torch.moveaxis(a, 0, 1)
+"""
+
+# Checks in torch's order: the type of the error alone.
+ORDER = """
+a.norm("mean", "sum") | a.norm("nuc", "sum") | a.norm("fro", "x") | a.norm("mean") | a.norm("mean", 0)
+torch.istft(torch.ones(2, dtype=torch.complex64), 10) | torch.istft(torch.ones((), dtype=torch.complex64), 10)
+torch.istft(torch.ones(1, 2, 3, 4, dtype=torch.complex64), 10)
 """
 
 # The default of a parameter, given or not.
@@ -96,6 +103,14 @@ def test_parameters_have_torchs_names(expression):
 @pytest.mark.parametrize("expression", expressions(WRONG + DEFAULTS + ONE_NUMBER + PARSED))
 def test_as_torch(expression, device):
     check(expression, device)
+
+
+@pytest.mark.filterwarnings("ignore:A window was not provided")
+@pytest.mark.parametrize("expression", expressions(ORDER))
+def test_checks_are_in_torchs_order(expression, device):
+    theirs, ours = outcome(torch, expression), outcome(mindtorch, expression, device)
+    assert ours[:2] == theirs[:2]
+    assert ours[0] == "error"
 
 
 @pytest.mark.filterwarnings("ignore:This overload of")
