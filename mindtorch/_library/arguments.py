@@ -33,7 +33,7 @@ def _is_one_number(value):
 def _is_int(value):
     if isinstance(value, TensorBase):
         return _is_number_tensor(value) and not value.is_complex() and not value.is_floating_point()
-    return hasattr(value, "__index__") and not isinstance(value, (bool, np.bool_))
+    return hasattr(value, "__index__") and not isinstance(value, (bool, np.bool_, type))
 
 
 def _is_float(value):

@@ -105,7 +105,12 @@ def unravel_index(indices, shape):
                         f"{type(indices).__name__}")
     if indices.is_floating_point() or indices.is_complex() or _name(indices.dtype) == "Bool":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
-    shape = (shape,) if isinstance(shape, int) else tuple(int(size) for size in shape)
+    if not isinstance(shape, (int, Sequence)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    for size in shape:
+        if not isinstance(size, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
     if any(size < 0 for size in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {shape}")
     strides = [prod(shape[dim + 1:]) for dim in range(len(shape))]
