@@ -54,8 +54,8 @@ ORDER = """
 a.norm("mean", "sum") | a.norm("nuc", "sum") | a.norm("fro", "x") | a.norm("mean") | a.norm("mean", 0)
 torch.istft(torch.ones(2, dtype=torch.complex64), 10) | torch.istft(torch.ones((), dtype=torch.complex64), 10)
 torch.istft(torch.ones(1, 2, 3, 4, dtype=torch.complex64), 10) | torch.histogramdd(a, int, weight=w)
-torch.unravel_index(i, i) | torch.unravel_index(i, (2, 3.0)) | torch.unravel_index(i, "x") | torch.unravel_index(i, (z,))
-torch.unravel_index(i, None) | torch.unravel_index(i, (2, -3))
+torch.unravel_index(i, i) | torch.unravel_index(i, (2, 3.0)) | torch.unravel_index(i, "x")
+torch.unravel_index(i, (z,)) | torch.unravel_index(i, None) | torch.unravel_index(i, (2, -3))
 """
 
 # The default of a parameter, given or not.
