@@ -31,7 +31,7 @@ a.equal("x")
 ONE_NUMBER = """
 torch.reshape(a, 6) | a.reshape(6) | a.reshape(shape=6) | torch.permute(w, 0) | w.permute(0) | w.permute(dims=0)
 w.as_strided(3, 1) | w.unflatten(0, 2) | torch.broadcast_to(z, 3) | z.broadcast_to(3)
-z.broadcast_to(2, 3) | z.broadcast_to(size=3) | w.split_with_sizes(2) | torch.zeros(size=3)
+z.broadcast_to(2, 3) | w.split_with_sizes(2) | torch.zeros(size=3)
 torch.ones(size=3) | z.expand(3) | z.expand(size=3) | w.repeat(2) | w.repeat(repeats=2) | torch.flip(w, 0) | w.flip(0)
 torch.constant_pad_nd(w, 2) | torch.layer_norm(a, 3) | torch.rms_norm(a, 3)
 torch.nn.functional.layer_norm(a, 3) | torch.sum(a, 0) | torch.amax(a, 0) | torch.all(a, 0) | torch.roll(w, 1)
@@ -55,7 +55,7 @@ a.norm("mean", "sum") | a.norm("nuc", "sum") | a.norm("fro", "x") | a.norm("mean
 torch.istft(torch.ones(2, dtype=torch.complex64), 10) | torch.istft(torch.ones((), dtype=torch.complex64), 10)
 torch.istft(torch.ones(1, 2, 3, 4, dtype=torch.complex64), 10) | torch.histogramdd(a, int, weight=w)
 torch.unravel_index(i, i) | torch.unravel_index(i, (2, 3.0)) | torch.unravel_index(i, "x")
-torch.unravel_index(i, (z,)) | torch.unravel_index(i, None) | torch.unravel_index(i, (2, -3))
+z.broadcast_to(size=3) | torch.unravel_index(i, (z,)) | torch.unravel_index(i, None) | torch.unravel_index(i, (2, -3))
 """
 
 # The default of a parameter, given or not.

@@ -24,14 +24,6 @@ from mindtorch._core.tensor.tensor cimport (
 # --- attributes ------------------------------------------------------------------------------------------------------
 
 
-cdef class StoragePart(Storage):
-    """The memory of a slice of a storage, which it keeps alive."""
-    cdef Storage whole
-
-    def resizable(self):
-        return False
-
-
 cdef class StorageBase:
     """The storage of a tensor; those of views of one tensor are equal. The storage classes of torch derive from it.
 
@@ -65,9 +57,9 @@ cdef class StorageBase:
 
     def _part(self, Py_ssize_t start, Py_ssize_t stop):
         """The bytes from `start` to `stop`, in a storage of their own."""
-        cdef StoragePart part = StoragePart.__new__(StoragePart)
+        cdef Storage part = Storage.__new__(Storage)
         cdef int64_t size = stop - start, stride = 1
-        part.whole = (<StoragePart>self.storage).whole if isinstance(self.storage, StoragePart) else self.storage
+        part.owner, part.lent = self._whole(), True
         part.device_type, part.device_index = self.storage.device_type, self.storage.device_index
         part.data, part.nbytes = self.storage.data + start, size
         return make_tensor(part, Byte, 1, &size, &stride, 0)
@@ -99,11 +91,12 @@ cdef class StorageBase:
         """The bytes as a tensor of uint8 that shares them."""
         cdef int64_t size = <int64_t>self.storage.nbytes
         cdef int64_t step = 1
-        cdef StoragePart part
-        if isinstance(self.storage, StoragePart):       # operators of an NPU want an address that is a multiple of 32
-            part = <StoragePart>self.storage
-            return make_tensor(part.whole, Byte, 1, &size, &step, part.data - part.whole.data)
-        return make_tensor(self.storage, Byte, 1, &size, &step, 0)
+        cdef Storage whole = self._whole()              # operators of an NPU want an address that is a multiple of 32
+        return make_tensor(whole, Byte, 1, &size, &step, self.storage.data - whole.data)
+
+    cdef Storage _whole(self):
+        """The storage of which this is a part, or this one."""
+        return self.storage.owner if self.storage.lent and self.storage.owner is not None else self.storage
 
     def __eq__(self, other):
         if not isinstance(other, StorageBase):

@@ -742,16 +742,6 @@ def transpose(input, dim0, dim1):
                           require_int(dim1, b"transpose", b"dim1", 2))
 
 
-def swapaxes(input, axis0, axis1):
-    """NumPy's name for transpose."""
-    return transpose(input, axis0, axis1)
-
-
-def swapdims(input, dim0, dim1):
-    """Another name for transpose."""
-    return transpose(input, dim0, dim1)
-
-
 def t(input):
     """The transpose of a matrix; tensors of fewer dimensions as they are."""
     return transpose_matrix(require_tensor(input, b"t", b"input", 1))
@@ -791,24 +781,15 @@ def permute_method(TensorBase self, *args, **kwargs):
 MOVEDIM_SIGNATURES = " * (int source, int destination)\n * (tuple of ints source, tuple of ints destination)\n"
 
 
-cdef TensorBase move_as(object input, object source, object destination, const char *name):
-    cdef TensorBase self = require_tensor(input, name, b"input", 1)
-    cdef Shape origin, target
-    if isinstance(source, (tuple, list)) != isinstance(destination, (tuple, list)) or isinstance(source, str):
-        raise_no_overload(name, (source, destination), {}, MOVEDIM_SIGNATURES)
-    parse_ints(source, &origin, name, b"source", 1)
-    parse_ints(destination, &target, name, b"destination", 2)
-    return move_dims(self, &origin, &target)
-
-
 def movedim(input, source, destination):
     """Dimension(s) `source` moved to the position(s) `destination`; the others keep their order."""
-    return move_as(input, source, destination, b"movedim")
-
-
-def moveaxis(input, source, destination):
-    """Dimension(s) `source` moved to the position(s) `destination`; the others keep their order."""
-    return move_as(input, source, destination, b"moveaxis")
+    cdef TensorBase self = require_tensor(input, b"movedim", b"input", 1)
+    cdef Shape origin, target
+    if isinstance(source, (tuple, list)) != isinstance(destination, (tuple, list)) or isinstance(source, str):
+        raise_no_overload(b"movedim", (source, destination), {}, MOVEDIM_SIGNATURES)
+    parse_ints(source, &origin, b"movedim", b"source", 1)
+    parse_ints(destination, &target, b"movedim", b"destination", 2)
+    return move_dims(self, &origin, &target)
 
 
 # --- dimensions of size 1, expansion ---------------------------------------------------------------------------------
@@ -858,13 +839,6 @@ def broadcast_to(input, size):
     cdef TensorBase self = require_tensor(input, b"broadcast_to", b"input", 1)
     cdef Shape shape
     parse_list(size, &shape, b"broadcast_to", b"size", 2)
-    return expand_to(self, &shape)
-
-
-def broadcast_to_method(TensorBase self, *args, **kwargs):
-    """Expanded to the sizes given."""
-    cdef Shape shape
-    parse_varargs(sizes_argument(args, kwargs, "broadcast_to", "size"), &shape, b"broadcast_to", b"size")
     return expand_to(self, &shape)
 
 
@@ -1233,17 +1207,17 @@ def matrix_adjoint(TensorBase self):
 
 
 FUNCTIONS = {f.__name__: f for f in (
-    reshape, flatten, ravel, unflatten, transpose, swapaxes, swapdims, t, adjoint, permute, movedim, moveaxis,
-    squeeze, unsqueeze, broadcast_to, select, narrow, unbind, split, split_with_sizes, chunk, diagonal, as_strided)}
+    reshape, flatten, ravel, unflatten, transpose, t, adjoint, permute, movedim, squeeze,
+    unsqueeze, broadcast_to, select, narrow, unbind, split, split_with_sizes, chunk, diagonal, as_strided)}
 
 METHODS = dict(
     FUNCTIONS, unfold=unfold, view=view_method, reshape=reshape_method, permute=permute_method, expand=expand_method,
-    broadcast_to=broadcast_to_method,
     conj=conj, _conj=_conj, _neg_view=_neg_view, is_conj=is_conj, is_neg=is_neg, resolve_conj=resolve_conj,
     resolve_neg=resolve_neg, split=split_method, view_as=view_as, reshape_as=reshape_as, expand_as=expand_as,
     squeeze_=squeeze_, unsqueeze_=unsqueeze_, transpose_=transpose_, swapaxes_=swapaxes_, swapdims_=swapdims_, t_=t_,
     as_strided_=as_strided_)
 
+del METHODS["broadcast_to"]             # of composite/shape.py
 FUNCTIONS |= {f.__name__: f for f in (
     view_as_real, view_as_complex, real, imag, as_strided_, conj, _conj, _neg_view, is_conj, is_neg, resolve_conj,
     resolve_neg)}
