@@ -177,6 +177,7 @@ def wrap_torch_function(dispatcher: Any) -> Any:
 
 # --- which functions ask ---------------------------------------------------------------------------------------------
 
+_ALSO_ASKING = ("mindtorch.nn.init", "mindtorch.distributed._collectives")      # some of their functions
 _HOMES_OF_FUNCTIONS = ("_ops.composite.nn_functional", "_sparse.functions", "_compat.symbolic")
 
 
@@ -184,7 +185,7 @@ _HOMES_OF_FUNCTIONS = ("_ops.composite.nn_functional", "_sparse.functions", "_co
 def _namespaces():
     """{namespace: names of its overridable functions and properties}, for torch, Tensor and modules below torch."""
     import mindtorch
-    modules = [import_module(f"mindtorch.{name}") for name in ("nn.functional", "linalg", "fft", "special")]
+    modules = [import_module(f"mindtorch.{name}") for name in ("nn.functional", "nn.init", "linalg", "fft", "special")]
     late = [name for name, home in mindtorch._LAZY_NAMES.items() if home in _HOMES_OF_FUNCTIONS]
     for name in (*late, *mindtorch._refusals.FUNCTIONS):        # which come at their first use
         setattr(mindtorch, name, getattr(mindtorch, name))
@@ -253,7 +254,8 @@ def get_testing_overrides() -> dict[Callable, Callable]:
         >>> torch.overrides.get_testing_overrides()[torch.add](1, 2)
         -1
     """
-    return {function: _minus_one(function) for functions in get_overridable_functions().values()
+    elsewhere = [getattr(module, name) for module in map(import_module, _ALSO_ASKING) for name in module.OVERRIDABLE]
+    return {function: _minus_one(function) for functions in (*get_overridable_functions().values(), elsewhere)
             for function in functions}
 
 

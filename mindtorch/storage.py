@@ -133,12 +133,14 @@ class UntypedStorage(StorageBase):
         return index
 
     def __getitem__(self, index: Any) -> Any:
-        """A byte; or a storage of its own on the memory of a slice, in host memory only."""
+        """A byte; or a storage of its own on the memory of a slice. A tensor of that, by `set_`, is for operators of an
+        NPU only where it begins at a multiple of 32 bytes.
+        """
         if not isinstance(index, slice):
             return self._as_tensor()[self._checked(index)].item()
-        if self.device.type != "cpu":
-            raise NotImplementedError(f"slices of storages are for the CPU only, this one is on {self.device}")
-        return self.of(from_numpy(self._as_tensor().numpy()[self._window(index)]))
+        self._require_elements()
+        window = self._window(index)
+        return self.of(self._part(window.start, window.stop))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         where = self._window(index) if isinstance(index, slice) else self._checked(index)

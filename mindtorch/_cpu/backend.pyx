@@ -895,7 +895,7 @@ cdef SharedStorage shared_storage_of(storage):
     """The SharedStorage that a storage is or has moved to, or None."""
     if isinstance(storage, SharedStorage):
         return storage
-    if isinstance(storage, Storage) and (<Storage>storage).owner is not None:
+    if isinstance(storage, Storage) and isinstance((<Storage>storage).owner, SharedStorage):
         return <SharedStorage>(<Storage>storage).owner
     return None
 

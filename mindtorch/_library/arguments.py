@@ -33,7 +33,7 @@ def _is_one_number(value):
 def _is_int(value):
     if isinstance(value, TensorBase):
         return _is_number_tensor(value) and not value.is_complex() and not value.is_floating_point()
-    return hasattr(value, "__index__") and not isinstance(value, (bool, np.bool_))
+    return hasattr(value, "__index__") and not isinstance(value, (bool, np.bool_, type))
 
 
 def _is_float(value):
@@ -53,6 +53,15 @@ _CHECKS = {
     "Device": (lambda value: isinstance(value, (str, device, int)), "torch.device"),
     "Generator": (lambda value: isinstance(value, Generator), "torch.Generator"),
 }
+# Of methods that torch's parser knows and torch.ops does not.
+_TO_DEVICE = ("(Tensor self, Device? device=None, bool non_blocking=False, *, MemoryFormat? memory_format=None) -> "
+              "Tensor")
+_NO_OPERATORS = ("torch.nn.init", "torch.distributed.distributed_c10d")         # modules
+# They fail as their code does where they get no tensor.
+_METHODS_IN_PYTHON = {
+    "backward", "dim_order", "eig", "is_shared", "istft", "lstsq", "lu", "module_load", "norm", "register_hook",
+    "register_post_accumulate_grad_hook", "reinforce", "resize", "resize_as", "share_memory_", "solve", "split", "stft",
+    "storage", "storage_type", "symeig", "to_sparse_coo", "unflatten", "unique", "unique_consecutive"}
 _ANY = (lambda value: True, "")
 _ABSENT = object()      # an argument that is as if it were not given
 
@@ -83,7 +92,7 @@ def _type_name(value):
 @cache
 def _texts():
     """Name of an operator -> the schemas of its overloads."""
-    texts = {}
+    texts = {name: [f"{name}{_TO_DEVICE}"] for name in ("cuda", "ipu", "xpu")}
     for line in filter(None, SCHEMAS["aten"].splitlines()):
         texts.setdefault(line.partition("(")[0].partition(".")[0], []).append(line)
     return texts
@@ -145,9 +154,15 @@ def _without_defaults(function, args, kwargs):
 def wrong_arguments(function, args, kwargs):
     """The TypeError of a call whose arguments fit no overload; None if they fit one, or if there are none."""
     name = function.__name__
+    if function._is_method and not (args and isinstance(args[0], TensorBase)) and not (
+            name.startswith("_") or name in _METHODS_IN_PYTHON):
+        if not args:
+            return TypeError(f"unbound method TensorBase.{name}() needs an argument")
+        return TypeError(f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a "
+                         f"'{_type_name(args[0])}' object")
     # The schemas of `to` leave out what torch's parser takes: a device alone; those of `norm`, a function in Python,
-    # an order in words.
-    if name in ("to", "norm") or hasattr(function.__wrapped__, "refuses"):
+    # an order in words. The collective `scatter` is not the operator.
+    if name in ("to", "norm") or hasattr(function.__wrapped__, "refuses") or function.__module__ in _NO_OPERATORS:
         return None
     overloads = _overloads(name) or _overloads(name.removesuffix("_"))
     if not overloads or not (function._is_method or inspect.isbuiltin(function)):

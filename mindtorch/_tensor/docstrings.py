@@ -1,4 +1,5 @@
 """Docstrings of classes and functions, in which the parameters are described."""
+from mindtorch._core.python.torch_function import WrappedFunction
 
 _WRITABLE = 1 << 9                      # Py_TPFLAGS_HEAPTYPE: the class is not one of Cython, whose __doc__ is fixed
 
@@ -43,6 +44,7 @@ def complete(namespace, file, names=None):
     """
     for name in namespace["__all__"] if names is None else names:
         value = namespace[name]
+        value = value.__wrapped__ if type(value) is WrappedFunction else value
         if isinstance(value, type) and value.__flags__ & _WRITABLE and type(vars(value).get("__doc__")) is str:
             value.__doc__ = CompletedDocstring(vars(value)["__doc__"], file)
         elif hasattr(value, "__code__") and type(value.__doc__) is str:      # a function, also one of Cython

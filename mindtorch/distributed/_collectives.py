@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from mindtorch import device, view_as_real
+from mindtorch._core.python.torch_function import published
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.distributed import _options as options
 from mindtorch.distributed._options import ReduceOp
@@ -722,3 +723,12 @@ def monitored_barrier(group: ProcessGroup | None = None, timeout: Any = None, wa
     if timeout is not None:
         _check_valid_timeout(timeout)
     pg.monitored_barrier(timeout, wait_all_ranks=wait_all_ranks)
+
+
+# Those that handlers of __torch_function__ see.
+OVERRIDABLE = ("broadcast", "all_reduce", "reduce", "all_reduce_coalesced", "all_gather", "all_gather_single",
+               "all_gather_coalesced", "gather", "scatter", "reduce_scatter", "reduce_scatter_single",
+               "all_to_all_single", "all_to_all", "isend", "irecv", "send", "recv")
+for _name in OVERRIDABLE:
+    globals()[_name] = published(globals()[_name], __name__, _name, "torch.distributed.distributed_c10d",
+                                 in_python=True)

@@ -84,7 +84,7 @@ class Wishart(MatrixMixin, ExponentialFamily):
         """By Bartlett's decomposition: a triangle of normal numbers with square roots of Chi2 on its diagonal."""
         less = mindtorch.arange(self._event_shape[-1], dtype=self.df.dtype, device=self.df.device)
         diagonal = Chi2(self.df.unsqueeze(-1) - less, validate_args=False).rsample(sample_shape).sqrt()
-        triangle = standard_normal(self._extended_shape(sample_shape), self.df).tril(-1)
+        triangle = standard_normal(self._extended_shape(sample_shape), diagonal).tril(-1)
         root = self._unbroadcasted_scale_tril @ (triangle + mindtorch.diag_embed(diagonal))
         return root @ root.mT
 

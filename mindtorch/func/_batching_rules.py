@@ -277,6 +277,12 @@ def _each_sample(call):
     return call.run(call.all_full())
 
 
+def _matrices(call):
+    """Operators on the last dimensions of several tensors, the others of which are broadcast behind the batch."""
+    rank = max(tensor.dim() for tensor in call.tensors.values())
+    return call.run(call.values | {name: call.front(tensor, rank) for name, tensor in call.tensors.items()})
+
+
 def _new(call):
     """A new tensor for each sample."""
     return call.run(call.values | {"self": value_of(call.values["self"]), "size": (*call.sizes, *call.values["size"])})
@@ -709,7 +715,8 @@ for _rule, _names in (
                      "resolve_neg real imag conj conj_physical where"),
         (_each_sample, "tril triu constant_pad_nd linalg_inv linalg_inv_ex linalg_cholesky linalg_cholesky_ex "
                        "linalg_lu_factor_ex linalg_qr _linalg_svd lu_unpack linalg_eigvalsh linalg_eigh linalg_eig "
-                       "linalg_slogdet linalg_det geqrf triangular_solve _cdist_forward _cdist_backward one_hot"),
+                       "linalg_slogdet linalg_det geqrf one_hot"),
+        (_matrices, "triangular_solve _cdist_forward _cdist_backward"),
         (_masked_fill, "masked_fill"), (_prelu, "_prelu_kernel"),
         (_new, "new_zeros new_ones new_full new_empty"), (_fill, "fill"),
         (_reduction_of_all, " ".join(_REDUCTIONS)),

@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 import mindtorch
+from mindtorch._core.python.torch_function import published
 from mindtorch.autograd.grad_mode import no_grad
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
     return tensor.fill_(val)
 
 
+@no_grad()
 def ones_(tensor: Tensor) -> Tensor:
     """Ones.
 
@@ -149,7 +151,7 @@ def ones_(tensor: Tensor) -> Tensor:
         >>> nn.init.ones_(torch.empty(2))
         tensor([1., 1.])
     """
-    return constant_(tensor, 1.0)
+    return tensor.fill_(1.0)
 
 
 @no_grad()
@@ -223,6 +225,7 @@ def _calculate_correct_fan(tensor, mode):
     return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
 
 
+@no_grad()
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Uniform, with the variance that Glorot and Bengio give for the mean of inputs and outputs.
 
@@ -237,9 +240,10 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
         True
     """
     bound = math.sqrt(3) * (gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor))))
-    return uniform_(tensor, -bound, bound, generator)
+    return tensor.uniform_(-bound, bound, generator=generator)
 
 
+@no_grad()
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Normal, with the variance that Glorot and Bengio give for the mean of inputs and outputs.
 
@@ -252,7 +256,8 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
         >>> nn.init.xavier_normal_(torch.empty(3, 5), gain=nn.init.calculate_gain("relu")).shape
         torch.Size([3, 5])
     """
-    return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
+    std = gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    return tensor.normal_(0.0, std, generator=generator)
 
 
 def _kaiming_std(tensor, a, mode, nonlinearity):
@@ -264,6 +269,7 @@ def _kaiming_std(tensor, a, mode, nonlinearity):
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
+@no_grad()
 def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                      generator: Generator | None = None) -> Tensor:
     """Uniform, with the variance of He and others for layers before a rectifier of negative slope a.
@@ -281,9 +287,11 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
         True
     """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
-    return tensor if std is None else uniform_(tensor, -math.sqrt(3) * std, math.sqrt(3) * std, generator)
+    bound = 0 if std is None else math.sqrt(3) * std
+    return tensor if std is None else tensor.uniform_(-bound, bound, generator=generator)
 
 
+@no_grad()
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                     generator: Generator | None = None) -> Tensor:
     """Normal, with the variance of He and others for layers before a rectifier of negative slope a.
@@ -300,7 +308,7 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinea
         torch.Size([3, 5])
     """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
-    return tensor if std is None else normal_(tensor, 0, std, generator)
+    return tensor if std is None else tensor.normal_(0, std, generator=generator)
 
 
 # --- matrices --------------------------------------------------------------------------------------------------------
@@ -374,6 +382,11 @@ def _deprecated(function):
     warned.__name__ = warned.__qualname__ = old
     return warned
 
+
+# Those that handlers of __torch_function__ see, as modes that skip initialisation do.
+OVERRIDABLE = ("uniform_", "normal_", "constant_", "kaiming_uniform_")
+for _name in OVERRIDABLE:
+    globals()[_name] = published(globals()[_name], __name__, _name, "torch.nn.init", in_python=True)
 
 uniform, normal, constant, eye, dirac = map(_deprecated, (uniform_, normal_, constant_, eye_, dirac_))
 xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)

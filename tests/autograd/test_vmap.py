@@ -1,4 +1,6 @@
 """torch.vmap beside torch's: values, gradients, structures of arguments and results, refusals."""
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -293,3 +295,26 @@ def test_random_numbers_in_the_shape_of_a_sample(name, device):
         first, second = mindtorch.vmap(lambda x: getattr(mindtorch, name)(x, *more), randomness=randomness)(
             mindtorch.ones(2, 30, device=device))
         assert mindtorch.equal(first, second) == (randomness == "same")
+
+
+@pytest.mark.parametrize("dims", [(0, None), (None, 0), (0, 0)])
+@pytest.mark.parametrize("ranks", [(2, 3), (3, 2)])
+@pytest.mark.parametrize("name", ["triangular", "cdist", "cholesky_solve", "normal"])
+def test_batches_of_other_ranks_are_no_samples(name, ranks, dims, device):
+    """Three samples, and three matrices in one of the operands: the dimensions are not taken for each other."""
+    triangle = mindtorch.tensor([[2.0, 0], [0.5, 1]], device=device)
+    functions = {
+        "triangular": lambda x, a: mindtorch.linalg.solve_triangular(a, x, upper=False), "cdist": mindtorch.cdist,
+        "cholesky_solve": mindtorch.cholesky_solve,
+        "normal": lambda x, a: mindtorch.distributions.MultivariateNormal(
+            x[..., 0], scale_tril=a, validate_args=False).log_prob(x[..., 1])}
+    make = mindtorch.arange(9.0, device=device).sin().view(9, 1, 1)
+    operands = []
+    for rank, dim, base in zip(ranks, dims, (mindtorch.ones(2, 2, device=device), triangle), strict=True):
+        shape = [3] * (rank - 2 + (dim is not None)) + [2, 2]
+        count = math.prod(shape) // 4
+        operands.append(((make[:count] + 2) * base).view(shape))
+    found = mindtorch.vmap(functions[name], in_dims=dims)(*operands)
+    samples = [functions[name](*[x if dim is None else x[i] for x, dim in zip(operands, dims, strict=True)])
+               for i in range(3)]
+    assert mindtorch.allclose(found, mindtorch.stack(samples), atol=1e-4)

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 import torch
-from oracle import check, expressions, names
+from oracle import check, expressions, names, outcome
 
 import mindtorch
 
@@ -25,6 +25,37 @@ torch.where(m, m, m, out=3) | torch.max(a, 0, out=(a,)) | torch.max(a, 0, out=(a
 a.add(1, out=a) | a.sum(0, out=a)
 torch.isclose(a, "x") | a.isclose("x") | torch.allclose("x", a) | a.allclose("x") | torch.equal(a, "x")
 a.equal("x")
+"""
+
+# One number where torch wants a list of any length; where it takes one (int[2]), it stands for each.
+ONE_NUMBER = """
+torch.reshape(a, 6) | a.reshape(6) | a.reshape(shape=6) | torch.permute(w, 0) | w.permute(0) | w.permute(dims=0)
+w.as_strided(3, 1) | w.unflatten(0, 2) | torch.broadcast_to(z, 3) | z.broadcast_to(3)
+z.broadcast_to(2, 3) | w.split_with_sizes(2) | torch.zeros(size=3)
+torch.ones(size=3) | z.expand(3) | z.expand(size=3) | w.repeat(2) | w.repeat(repeats=2) | torch.flip(w, 0) | w.flip(0)
+torch.constant_pad_nd(w, 2) | torch.layer_norm(a, 3) | torch.rms_norm(a, 3)
+torch.nn.functional.layer_norm(a, 3) | torch.sum(a, 0) | torch.amax(a, 0) | torch.all(a, 0) | torch.roll(w, 1)
+torch.squeeze(a, 0) | torch.movedim(a, 0, 1) | torch.nn.functional.max_pool1d(a, 2) | torch.full(3, 1.0)
+torch.tensordot(a, a, ([True], [True])) | torch.tensordot(a, a, ([0, 1], [0, True])) | torch.tensordot(a, a, (1, [1]))
+"""
+
+# What else torch's parser finds: methods of no tensor, words, an element of a list, arguments that nothing uses.
+PARSED = """
+torch.Tensor.sparse_dim(torch.float32) | torch.Tensor.dense_dim(3) | torch.Tensor.coalesce(3) | torch.Tensor.cuda([1])
+torch.Tensor.xpu("x") | torch.Tensor.row_indices(2) | a.ipu(()) | a.ipu(1.5) | a.ipu("x", 2)
+a.cuda(device=1.5) | torch.row_indices_copy(2) | torch.meshgrid(z, indexing=3) | torch.meshgrid(z, indexing=b"ij")
+torch.cartesian_prod([]) | torch.cartesian_prod([w]) | torch.cartesian_prod(w, w) | torch.native_dropout(a, w, True)
+torch.native_dropout(a, 0.0, 1) | torch.native_dropout(a, 0.0, True)
+torch.moveaxis(a, 0, 1)
+"""
+
+# Checks in torch's order: the type of the error alone.
+ORDER = """
+a.norm("mean", "sum") | a.norm("nuc", "sum") | a.norm("fro", "x") | a.norm("mean") | a.norm("mean", 0)
+torch.istft(torch.ones(2, dtype=torch.complex64), 10) | torch.istft(torch.ones((), dtype=torch.complex64), 10)
+torch.istft(torch.ones(1, 2, 3, 4, dtype=torch.complex64), 10) | torch.histogramdd(a, int, weight=w)
+torch.unravel_index(i, i) | torch.unravel_index(i, (2, 3.0)) | torch.unravel_index(i, "x")
+z.broadcast_to(size=3) | torch.unravel_index(i, (z,)) | torch.unravel_index(i, None) | torch.unravel_index(i, (2, -3))
 """
 
 # The default of a parameter, given or not.
@@ -71,9 +102,28 @@ def test_parameters_have_torchs_names(expression):
         assert np.allclose(np.asarray(one), np.asarray(other), atol=1e-6)
 
 
-@pytest.mark.parametrize("expression", expressions(WRONG + DEFAULTS))
+@pytest.mark.parametrize("expression", expressions(WRONG + DEFAULTS + ONE_NUMBER + PARSED))
 def test_as_torch(expression, device):
     check(expression, device)
+
+
+@pytest.mark.filterwarnings("ignore:A window was not provided")
+@pytest.mark.parametrize("expression", expressions(ORDER))
+def test_checks_are_in_torchs_order(expression, device):
+    theirs, ours = outcome(torch, expression), outcome(mindtorch, expression, device)
+    assert ours[:2] == theirs[:2]
+    assert ours[0] == "error"
+
+
+@pytest.mark.filterwarnings("ignore:This overload of")
+def test_older_orders_of_subtract():
+    """subtract, another name of sub, has them for numbers alone."""
+    for lib in (torch, mindtorch):
+        x = lib.ones(2)
+        assert x.sub(3, x).tolist() == x.sub(3, 1).tolist() == x.subtract(3, 1).tolist() == [-2, -2]
+        for call in (lambda x=x: x.subtract(3, x), lambda x=x, lib=lib: lib.subtract(x, 3, x)):
+            with pytest.raises(TypeError, match=r"subtract\(\)"):
+                call()
 
 
 def test_methods_whose_operator_has_self_second():

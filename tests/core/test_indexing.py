@@ -1,5 +1,6 @@
 """Indexing, read and assignment, as torch has it, on both devices."""
 import pytest
+import torch as theirs
 from oracle import check, expressions
 
 import mindtorch as torch
@@ -121,6 +122,45 @@ def test_a_write_through_an_expanded_view_is_refused(device):
         expanded[0:] = 1
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         expanded.copy_(torch.ones(2, 3))
+
+
+EXPANDED_WRITES = {
+    "masked_fill_": lambda a, lib: a.masked_fill_(lib.tensor([[True, False, False]] * 2, device=a.device), 5),
+    "masked_fill_ of a tensor": lambda a, lib: a.masked_fill_(lib.tensor([[True], [False]], device=a.device),
+                                                              lib.tensor(6.0, device=a.device)),
+    "index_fill_": lambda a, lib: a.index_fill_(-1, lib.tensor([1, -1], device=a.device), 7),
+    "index_fill_ along the expanded one": lambda a, lib: a.index_fill_(0, lib.tensor([1], device=a.device), 8),
+    "index_put_": lambda a, lib: a.index_put_((lib.tensor([1, 0], device=a.device),),
+                                              lib.tensor([[1.0], [2.0]], device=a.device)),
+    "index_put_ that adds up": lambda a, lib: a.index_put_((lib.tensor([1, 0], device=a.device),),
+                                                           lib.tensor([[1.0], [2.0]], device=a.device), True),
+    "by a mask": lambda a, lib: a.__setitem__(lib.tensor([True, False], device=a.device), 3),
+    "by indices": lambda a, lib: a.__setitem__((slice(None), lib.tensor([0, 2], device=a.device)),
+                                               lib.tensor([[1.0, 2], [3, 4]], device=a.device)),
+}
+
+
+@pytest.mark.parametrize("write", EXPANDED_WRITES)
+@pytest.mark.parametrize("with_history", [False, True])
+def test_writes_by_masks_and_indices_to_expanded_tensors(write, with_history, device):
+    """torch has deprecated them: what is written last to a place in memory stays."""
+    def run(lib, device):
+        base = lib.tensor([[1.0, 2, 3]], device=device, requires_grad=with_history) * 1
+        expanded = base.expand(2, 3)
+        before = base._version
+        with pytest.warns(UserWarning, match="on expanded tensors is deprecated. Please clone"):
+            EXPANDED_WRITES[write](expanded, lib)
+        return base.tolist(), expanded.tolist(), base._version - before, type(base.grad_fn).__name__
+    assert run(torch, device) == run(theirs, "cpu")
+
+
+def test_a_write_to_an_expanded_tensor_by_a_mask_that_does_not_fit(device):
+    expanded = torch.zeros(1, 3, device=device).expand(2, 3)
+    with pytest.raises(RuntimeError, match=r"output with shape \[2, 3\] doesn't match the broadcast shape \[2, 2, 3\]"):
+        expanded.masked_fill_(torch.ones(2, 2, 3, dtype=torch.bool, device=device), 1)
+    meta = torch.empty(1, 3, device="meta").expand(2, 3)
+    with pytest.warns(UserWarning, match="on expanded tensors is deprecated"):
+        assert meta.masked_fill_(torch.ones(2, 3, dtype=torch.bool, device="meta"), 1) is meta
 
 
 def test_a_write_counts_one_version(device):

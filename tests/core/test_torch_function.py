@@ -396,8 +396,9 @@ def test_operands_of_einsum_are_handed_over_one_by_one(packed):
 
 def test_testing_overrides_have_the_parameters_of_what_they_override():
     made = mindtorch.overrides.get_testing_overrides()
-    assert set(made) == {function for functions in mindtorch.overrides.get_overridable_functions().values()
-                         for function in functions}
+    elsewhere = {mindtorch.nn.init.normal_, mindtorch.distributed.all_reduce}
+    assert set(made) > elsewhere | {function for functions in mindtorch.overrides.get_overridable_functions().values()
+                                    for function in functions}
     theirs = torch.overrides.get_testing_overrides()
     for name in ("add", "sum", "matmul", "clamp"):
         ours = inspect.getfullargspec(made[getattr(mindtorch, name)]).args
@@ -424,6 +425,7 @@ def test_native_functions_have_the_names_of_their_operators(space, name):
 
 @pytest.mark.parametrize("path", [
     "bernoulli", "isin", "layer_norm", "max_pool3d", "linalg.solve", "linalg.svd", "special.erfcx", "special.zeta",
+    "special.digamma", "special.psi", "special.round", "special.multigammaln", "special.softmax", "nn.init.uniform_",
     "fft.rfft", "nn.functional.elu", "nn.functional.smooth_l1_loss"])
 def test_a_function_is_named_as_in_torch_and_pickled(path):
     ours, theirs = operator.attrgetter(path)(mindtorch), operator.attrgetter(path)(torch)
@@ -431,7 +433,8 @@ def test_a_function_is_named_as_in_torch_and_pickled(path):
     assert pickle.loads(pickle.dumps(ours)) is ours
 
 
-@pytest.mark.parametrize("name", ["less", "arcsin", "negative", "divide", "clip", "chunk", "std", "kl_div", "sym_max"])
+@pytest.mark.parametrize("name", ["less", "arcsin", "negative", "divide", "clip", "chunk", "std", "kl_div", "sym_max",
+                                  "moveaxis"])
 def test_functions_aliases_and_methods_are_distinguished(name):
     """As in torch an alias has its own name, and a method is not the function of its name."""
     function = getattr(mindtorch, name)
@@ -457,6 +460,41 @@ def test_methods_and_functions_have_handlers_of_their_own():
     assert [name for name, _ in log] == [
         "torch.Tensor.chunk", "torch.chunk", "torch.Tensor.arcsin", "torch.negative", "torch.Tensor.is_cuda.__get__",
         "torch.Tensor.is_nested.__get__"]
+
+
+def test_properties_are_no_functions_of_their_names():
+    log = []
+    made = noting(mindtorch, log)([1., -2.])
+    mindtorch.real(made), made.real, mindtorch.special.expit(made), mindtorch.sigmoid(made)
+    assert [name for name, _ in log] == [
+        "torch.real", "torch.Tensor.real.__get__", "torch.special.expit", "torch.sigmoid"]
+
+
+@pytest.mark.parametrize("lib", [torch, mindtorch])
+def test_a_mode_skips_the_initialisation_of_layers(lib):
+    class Empty(lib.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            if getattr(func, "__module__", None) == "torch.nn.init":
+                skipped.append(func.__name__)
+                return kwargs["tensor"] if "tensor" in kwargs else args[0]
+            return func(*args, **kwargs)
+    skipped = []
+    with Empty():
+        lib.nn.Linear(2, 3), lib.nn.LayerNorm(3), lib.nn.Embedding(2, 3)
+        lib.nn.init.xavier_normal_(lib.empty(2, 2)), lib.nn.init.constant_(lib.empty(2), 1.0)
+    assert skipped == ["kaiming_uniform_", "uniform_", "normal_", "constant_"]
+
+
+def test_collectives_ask_classes_that_are_no_tensors():
+    class Like:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func
+    dist = mindtorch.distributed
+    assert dist.all_reduce(Like()) is dist.all_reduce
+    assert dist.isend(Like(), 1) is dist.isend
+    assert dist.all_reduce.__module__ == torch.distributed.all_reduce.__module__
 
 
 def test_operators_of_python_can_be_overridden():

@@ -600,3 +600,9 @@ def test_integers_for_logits():
         ours, theirs = (getattr(lib.distributions, name)(logits=lib.tensor([1, 3, 2])).logits.tolist()
                         for lib in (mindtorch, torch))
         assert ours == pytest.approx(theirs)
+
+
+def test_wishart_of_a_whole_number_of_degrees(device):
+    """Its numbers have the dtype of the matrix."""
+    made = mindtorch.distributions.Wishart(mindtorch.tensor(4, device=device), mindtorch.eye(2, device=device))
+    assert made.sample((3,)).dtype is mindtorch.float32

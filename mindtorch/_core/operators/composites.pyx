@@ -12,7 +12,7 @@ cimport mindtorch._core.operators.autocast as autocast
 from mindtorch._core.autograd.node cimport grad_enabled
 from mindtorch._core.operators.operator cimport ONE, check_addmm_factors
 from mindtorch._core.python.conversion cimport (
-    as_int, is_int, optional_float, optional_tensor, parse_optional_int, parse_optional_ints, parse_varargs,
+    as_int, is_int, optional_float, optional_tensor, parse_list, parse_optional_int, parse_varargs,
     raise_no_overload, require_bool, require_float, require_int, require_tensor, strip_defaults,
 )
 from mindtorch._core.rules.infer cimport wrap_dim
@@ -102,7 +102,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn
     cdef TensorBase w = optional_tensor(weight, b"layer_norm", b"weight", 3)
     cdef TensorBase b = optional_tensor(bias, b"layer_norm", b"bias", 4)
     cdef Shape shape
-    parse_optional_ints(normalized_shape, &shape, b"layer_norm", b"normalized_shape", 2)
+    parse_list(normalized_shape, &shape, b"layer_norm", b"normalized_shape", 2)
     require_bool(cudnn_enable, b"layer_norm", b"cudnn_enable", 6)
     return op_native_layer_norm(x, &shape, w, b, require_float(eps, b"layer_norm", b"eps", 5), None, None, None)[0]
 
@@ -113,7 +113,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     cdef TensorBase w = optional_tensor(weight, b"rms_norm", b"weight", 3)
     cdef Shape shape
     cdef double epsilon
-    parse_optional_ints(normalized_shape, &shape, b"rms_norm", b"normalized_shape", 2)
+    parse_list(normalized_shape, &shape, b"rms_norm", b"normalized_shape", 2)
     return op__fused_rms_norm(x, &shape, w, optional_float(eps, &epsilon, b"rms_norm", b"eps", 4), None, None)[0]
 
 

@@ -25,7 +25,7 @@ from mindtorch._core.operators.operator cimport (
 )
 from mindtorch._core.rules.infer cimport (
     channels_last_output, check_no_partial_overlap, check_output, elementwise_output, inplace_output, is_channels_last,
-    output_or_temporary, result_or_temporary, same_shape, shrink_to_fit, wrap_dim,
+    output_or_temporary, raise_shape_mismatch, result_or_temporary, same_shape, shrink_to_fit, wrap_dim,
 )
 from mindtorch._core.tensor.dtype cimport (
     DTYPES, FLOAT_KIND, KIND, NUM_SCALAR_TYPES, Bool, Scalar, ScalarType, Undefined, scalar_from_python,
@@ -33,8 +33,8 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.generator cimport Generator, generator_for
 from mindtorch._core.tensor.tensor cimport (
-    CPU, META, Shape, TensorBase, allocate, bump_version, checked_numel, has_same_shape, has_shape, make_tensor,
-    version_of,
+    CPU, META, Shape, TensorBase, allocate, bump_version, checked_numel, has_internal_overlap, has_same_shape,
+    has_shape, make_tensor, version_of,
 )
 from mindtorch._core.tensor.copy_cast cimport clone_tensor, copy_tensor_
 cimport mindtorch._core.tensor.tensor as tensor_module
@@ -44,8 +44,9 @@ cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 cdef dict ARGUMENT_TYPES = {
     "Tensor": TENSOR, "Tensor?": OPTIONAL_TENSOR, "Tensor[]": TENSOR_LIST, "Tensor?[]": OPTIONAL_TENSOR_LIST,
     "Scalar": SCALAR, "Scalar?": OPTIONAL_SCALAR, "Scalar[]": SCALAR_LIST, "int": INT, "int?": OPTIONAL_INT,
-    "int[]": INT_LIST, "int[]?": INT_LIST, "bool": BOOL, "bool?": BOOL, "bool[]": BOOL_LIST, "float": FLOAT,
-    "float?": OPTIONAL_FLOAT, "ScalarType": DTYPE, "ScalarType?": DTYPE, "str": STRING, "str?": STRING,
+    "int[]": INT_LIST, "int[]?": INT_LIST, "int[n]": INT_LIST, "int[n]?": INT_LIST, "bool": BOOL, "bool?": BOOL,
+    "bool[]": BOOL_LIST, "float": FLOAT, "float?": OPTIONAL_FLOAT, "ScalarType": DTYPE, "ScalarType?": DTYPE,
+    "str": STRING, "str?": STRING,
     "Generator?": GENERATOR}
 cdef list RULE_CONSTANTS = []             # keeps alive the constants that rules point to
 cdef tuple SHAPES_OF_TENSORS = ("same_shape", "like", "broadcast", "broadcast3")
@@ -794,6 +795,8 @@ cdef object run_inplace(Operator op, Argument *arguments):
     prepare_call(op, &operands, arguments, dtypes, True)
     if op.inplace_checks.count:
         run_checks(&op.inplace_checks, arguments, dtypes)
+    if has_internal_overlap(self) and op.key in hooks.expanded_writes:
+        return write_expanded(op, arguments, dtypes, record)
     result = allocate_inplace_result(op, arguments, &operands, dtypes)
     if op.outputs[0].elementwise:
         for i in range(3):
@@ -816,6 +819,22 @@ cdef object run_inplace(Operator op, Argument *arguments):
     if record:
         arguments[op.argument_count].object = <PyObject *>self
         record_operator(op, arguments, saved_self, True)
+    return self
+
+
+cdef object write_expanded(Operator op, Argument *arguments, const ScalarType *dtypes, bint record):
+    """A write by a mask or an index to an expanded tensor, which torch has deprecated: of the values for one place in
+    memory the last stays, or all are added up.
+    """
+    cdef TensorBase self = tensor_argument(arguments, 0)
+    cdef Shape shape
+    evaluate_rule(op.outputs[0].shape, arguments, dtypes, &shape)
+    if not has_shape(self, &shape):
+        raise_shape_mismatch(self, &shape)
+    hooks.expanded_writes[op.key](op.name, unexpanded_view(self), *argument_values(op, arguments))
+    if record:
+        arguments[op.argument_count].object = <PyObject *>self
+        record_operator(op, arguments, self, True)
     return self
 
 

@@ -521,6 +521,21 @@ cdef int parse_ints(object value, Shape *out, const char *function, const char *
     return 0
 
 
+cdef int parse_list(object value, Shape *out, const char *function, const char *argument, int position=0) except -1:
+    """As parse_ints, but one number stands for no list: int[] in schemas, where int[1] takes one."""
+    if not isinstance(value, (list, tuple)):
+        raise_wrong_type(value, function, argument, position, "tuple of ints")
+    return parse_sequence(value, out, function, argument, position)
+
+
+cdef int parse_optional_list(object value, Shape *out, const char *function, const char *argument,
+                             int position=0) except -1:
+    if value is None:
+        out.ndim = 0
+        return 0
+    return parse_list(value, out, function, argument, position)
+
+
 cdef int parse_optional_ints(object value, Shape *out, const char *function, const char *argument,
                              int position=0) except -1:
     if value is None:
@@ -552,6 +567,8 @@ cdef tuple sizes_argument(tuple args, dict kwargs, str function, str name):
     if args or len(kwargs) > 1 or name not in kwargs:
         unknown = [key for key in kwargs if key != name] or [name]
         raise TypeError(f"{function}() got an unexpected keyword argument '{unknown[0]}'")
+    if not isinstance(kwargs[name], (list, tuple)):
+        raise_wrong_type(kwargs[name], function.encode(), name.encode(), 0, "tuple of ints")
     return (kwargs[name],)
 
 

@@ -14,6 +14,7 @@ cdef enum SecondConversion:               # a second conversion, of a number to 
 cdef struct Conversion:
     int parameter               # of the function
     ArgumentType type
+    bint takes_int              # a list of ints, for which a number may stand
     bint tested                 # the overload's tests have checked the type
     int position                # as the caller counts; 0: keyword only
     int argument                # the operator's argument
@@ -50,7 +51,7 @@ cdef class OperatorFunction(OverridableFunction):
     cdef int parameter_count, positional_count                  # parameters without out=; positional ones
     cdef int required_count                       # the parameters up to the last one without a default
     cdef int out_count                            # the number of tensors in out=; 0: the function has no out=
-    cdef bint is_method, is_inplace
+    cdef bint is_method, is_inplace, is_alias
     cdef bint accepts_number_self                     # self may be a number
     cdef bint varargs                           # a list of ints may be passed as several arguments: x.flip(0, 1)
     cdef type return_type                             # the class of return_types that the result has

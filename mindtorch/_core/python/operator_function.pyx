@@ -25,8 +25,9 @@ from mindtorch._core.operators.operator cimport (
 from mindtorch._core.operators.run_operator cimport ARGUMENT_TYPES, load_operator, run, run_inplace
 from mindtorch._core.python.conversion cimport (
     as_int, is_int, is_scalar_list, optional_float, optional_tensor, parse_bools, parse_optional_int,
-    parse_optional_ints, parse_varargs, raise_no_overload, raise_wrong_type, require_bool, require_dtype, require_float,
-    require_int, require_scalar, require_scalars, require_tensor, require_tensors, sizes_argument,
+    parse_optional_ints, parse_optional_list, parse_varargs, raise_no_overload, raise_wrong_type, require_bool,
+    require_dtype, require_float, require_int, require_scalar, require_scalars, require_tensor, require_tensors,
+    sizes_argument,
 )
 cimport mindtorch._core.python.profiling as profiling
 cimport mindtorch._core.python.torch_function as torch_function
@@ -88,6 +89,7 @@ cdef Overload read_overload(tuple spec, OperatorFunction function):
         conversion = &overload.conversions[i]
         conversion.parameter, conversion.argument = parameter, argument
         conversion.type = <ArgumentType><int>ARGUMENT_TYPES[kind]
+        conversion.takes_int = kind.startswith("int[n]")
         conversion.tested = parameter in tested
         conversion.position = 0 if parameter >= function.positional_count else parameter + 1 - function.is_method
         conversion.second = <SecondConversion><int>SECOND_CONVERSIONS[second[0]] if second else NO_SECOND
@@ -139,7 +141,7 @@ cdef int read_specification(OperatorFunction function) except -1:
     function.accepts_number_self, function.varargs = spec.get("accepts_number_self", False), spec.get("varargs", False)
     function.return_type = getattr(return_types, function.name) if spec.get("return_type") else None
     function.signatures = spec.get("signatures")
-    function.older = spec.get("older")
+    function.older, function.is_alias = spec.get("older"), spec.get("alias", False)
     function.encoded_name_pointer = function.encoded
     for i in range(function.parameter_count):
         function.name_pointers[i] = <PyObject *>function.names[i]
@@ -221,6 +223,8 @@ cdef int bind_older(OperatorFunction function, PyObject **bound, PyObject *const
         bound[i] = NULL
     order = None if function.older is None else function.older.get(nargs)
     if order is None:
+        return raise_too_many_arguments(function, bound, values, nargs, names)
+    if function.is_alias and isinstance(<object>values[nargs - 1], TensorBase):      # subtract has it for numbers alone
         return raise_too_many_arguments(function, bound, values, nargs, names)
     for i, parameter in enumerate(order):
         if parameter >= function.positional_count and isinstance(<object>values[i], TensorBase):
@@ -346,8 +350,10 @@ cdef int convert_argument(OperatorFunction function, const Conversion *conversio
         argument.integer = require_bool(value, where, name, position)
     elif type == INT_LIST or type == OPTIONAL_INT or type == BOOL_LIST:
         shape = new_shape(storage)
-        if type == INT_LIST:
+        if type == INT_LIST and conversion.takes_int:
             parse_optional_ints(value, shape, where, name, position)
+        elif type == INT_LIST:
+            parse_optional_list(value, shape, where, name, position)
         elif type == OPTIONAL_INT:
             parse_optional_int(value, shape, where, name, position)
         else:
@@ -631,7 +637,7 @@ def make_functions(dict specifications, str table):
     An alias is a function of its own name, which errors, profiles and handlers give.
     """
     kind = OperatorMethod if table == "METHODS" else OperatorFunction
-    return {name: kind(name, spec if isinstance(spec, dict) else specifications[spec], table)
+    return {name: kind(name, spec if isinstance(spec, dict) else specifications[spec] | {"alias": True}, table)
             for name, spec in specifications.items()}
 
 

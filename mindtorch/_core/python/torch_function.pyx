@@ -554,8 +554,8 @@ def overridable(function, bint modes_only=False, unpack=None):
     return made
 
 
-def overridable_method(function, str name):
-    """The function as the method `name` of Tensor: another object, since handlers tell torch.sum from Tensor.sum."""
+cdef object own_object(function):
+    """overridable(function) as another object, since handlers tell torch.sum from Tensor.sum."""
     cdef WrappedFunction made, shared
     value = overridable(function)
     if not isinstance(value, WrappedFunction):
@@ -563,6 +563,16 @@ def overridable_method(function, str name):
     shared, made = <WrappedFunction>value, WrappedFunction.__new__(WrappedFunction)
     made.__wrapped__, made.target, made.implementation = shared.__wrapped__, shared.target, shared.implementation
     made._modes_only, made._unpack = shared._modes_only, shared._unpack
+    return made
+
+
+def overridable_method(function, str name):
+    """The function as the method `name` of Tensor."""
+    cdef WrappedFunction made
+    value = own_object(function)
+    if not isinstance(value, WrappedFunction):
+        return value
+    made = <WrappedFunction>value
     made._location, made._name, made._is_method = ("mindtorch", f"Tensor.{name}"), name, True
     made._seen_types = set() if isinstance(inspect.unwrap(function), FunctionType) else None
     return made
@@ -581,7 +591,7 @@ def refuse_deletion(tensor):
 
 def overridable_property(value):
     """A property with an overridable getter and setter."""
-    made = TensorProperty(overridable(value.fget), None if value.fset is None else overridable(value.fset),
+    made = TensorProperty(own_object(value.fget), None if value.fset is None else own_object(value.fset),
                           value.fdel or refuse_deletion, doc=value.__doc__)
     made.fget._public = made.__get__        # what handlers get
     if made.fset is not None:

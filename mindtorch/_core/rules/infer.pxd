@@ -74,6 +74,7 @@ cdef int resize(TensorBase self, const Shape *shape) except -1
 cdef int resize_storage(Storage storage, int64_t nbytes) except -1
 cdef int check_cast(ScalarType result, ScalarType target) except -1
 cdef int check_no_internal_overlap(TensorBase written) except -1
+cdef int raise_shape_mismatch(TensorBase written, const Shape *shape) except -1
 cdef int check_no_overlap(TensorBase written, TensorBase operand) except -1
 cdef int check_no_overlap_of_added(TensorBase written, TensorBase added) except -1
 cdef int check_no_partial_overlap(TensorBase written, TensorBase operand) except -1

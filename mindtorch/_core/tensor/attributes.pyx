@@ -55,6 +55,15 @@ cdef class StorageBase:
     def __len__(self):
         return self.storage.nbytes
 
+    def _part(self, Py_ssize_t start, Py_ssize_t stop):
+        """The bytes from `start` to `stop`, in a storage of their own."""
+        cdef Storage part = Storage.__new__(Storage)
+        cdef int64_t size = stop - start, stride = 1
+        part.owner, part.lent = self._whole(), True
+        part.device_type, part.device_index = self.storage.device_type, self.storage.device_index
+        part.data, part.nbytes = self.storage.data + start, size
+        return make_tensor(part, Byte, 1, &size, &stride, 0)
+
     def resizable(self):
         """Whether the storage may be resized; the memory of a NumPy array may not."""
         return self.storage.resizable()
@@ -82,7 +91,12 @@ cdef class StorageBase:
         """The bytes as a tensor of uint8 that shares them."""
         cdef int64_t size = <int64_t>self.storage.nbytes
         cdef int64_t step = 1
-        return make_tensor(self.storage, Byte, 1, &size, &step, 0)
+        cdef Storage whole = self._whole()              # operators of an NPU want an address that is a multiple of 32
+        return make_tensor(whole, Byte, 1, &size, &step, self.storage.data - whole.data)
+
+    cdef Storage _whole(self):
+        """The storage of which this is a part, or this one."""
+        return self.storage.owner if self.storage.lent and self.storage.owner is not None else self.storage
 
     def __eq__(self, other):
         if not isinstance(other, StorageBase):

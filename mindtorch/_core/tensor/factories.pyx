@@ -23,8 +23,8 @@ from mindtorch._core.operators.operator cimport (
     ONE, Argument, Operator, find_operator, raise_not_implemented, require_kernel, run_kernel, write_back_out,
 )
 from mindtorch._core.python.conversion cimport (
-    as_int, cast_on_host, check_scalar_overflow, from_array, parse_ints, parse_varargs, raise_no_overload,
-    raise_wrong_type, read_scalar, require_bool, require_device, require_dtype, require_int, require_scalar,
+    as_int, cast_on_host, check_scalar_overflow, from_array, parse_list, parse_varargs, raise_no_overload,
+    read_scalar, require_bool, require_device, require_dtype, require_int, require_scalar,
     require_tensor, storable_dtype, store_element,
 )
 from mindtorch._core.rules.infer cimport check_output, output_or_temporary, resize, scalar_dtype
@@ -305,7 +305,7 @@ cdef TensorBase allocate_result(TensorOptions *options, const Shape *shape, Scal
 
 cdef int parse_size(tuple args, object size, Shape *shape, const char *function) except -1:
     if size is not None:
-        return parse_ints(size, shape, function, b"size")
+        return parse_list(size, shape, function, b"size")
     if not args:
         raise TypeError(f'{function.decode()}() missing 1 required positional arguments: "size"')
     return parse_varargs(args, shape, function, b"size")
@@ -448,9 +448,7 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
     cdef Shape shape
     cdef TensorOptions options
     cdef Scalar value
-    if not isinstance(size, (tuple, list)):
-        raise_wrong_type(size, b"full", b"size", 1, "tuple of ints")
-    parse_ints(size, &shape, b"full", b"size", 1)
+    parse_list(size, &shape, b"full", b"size", 1)
     require_scalar(fill_value, &value, b"full", b"fill_value", 2)
     if torch_dispatch.active and torch_dispatch.has_modes() and out is None:
         return dispatched_sized("full", (shape_list(&shape), fill_value), dtype, layout, device, pin_memory,
@@ -769,10 +767,7 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
     cdef int position = 3 if len(args) > 2 else 2
     low, high, size = parse_randint_bounds(args, low, high, size, b"randint", RANDINT_SIGNATURES)
     require_int(high, b"randint", b"high", 1 if low is None else 2)
-    if not isinstance(size, (tuple, list)):
-        raise TypeError(f"randint(): argument 'size' (position {position}) must be tuple of ints, "
-                        f"not {type(size).__name__}")
-    parse_ints(size, &shape, b"randint", b"size", position)
+    parse_list(size, &shape, b"randint", b"size", position)
     if torch_dispatch.active and torch_dispatch.has_modes() and out is None and generator is None:
         bounds = (high,) if low is None else (low, high)
         return dispatched_sized(f"randint{'' if low is None else '.low'}", (*bounds, shape_list(&shape)), dtype, layout,

@@ -83,7 +83,7 @@ cdef class Storage:
     cdef int device_index
     cdef bint lent                     # a NumPy array shares its bytes: they must not be exchanged
     cdef uint32_t version              # counts in-place writes through any view of it; see TensorBase.version_counter
-    cdef Storage owner                 # the storage whose memory `data` is since share_memory_, or None
+    cdef Storage owner                 # whose memory `data` is since share_memory_, or of which it is a part; or None
     cdef char *own_data                # its memory before share_memory_, which others may still use
     cdef void *block                   # what the backend's allocator knows `data` by, or NULL
 

@@ -16,7 +16,8 @@ from mindtorch._core.autograd.history cimport (
 )
 from mindtorch._core.operators.operator cimport real_dtype, to_complex_dtype
 from mindtorch._core.python.conversion cimport (
-    parse_ints, parse_varargs, raise_no_overload, raise_wrong_type, require_int, require_tensor, sizes_argument,
+    parse_ints, parse_list, parse_varargs, raise_no_overload, raise_wrong_type, require_int, require_tensor,
+    sizes_argument,
 )
 from mindtorch._core.rules.infer cimport same_shape, wrap_dim, wrap_dims
 from mindtorch._core.tensor.copy_cast cimport clone_tensor, contiguous, legacy_type_name
@@ -588,8 +589,7 @@ cdef list split_sizes_of(object value, int position):
     cdef list sizes = []
     cdef int at
     if not isinstance(value, (list, tuple)):
-        parse_ints(value, &some, b"split_with_sizes", b"split_sizes", position)
-        return shape_list(&some)
+        raise_wrong_type(value, b"split_with_sizes", b"split_sizes", position, "tuple of ints")
     for at in range(0, len(value), MAX_DIMS):
         parse_ints(value[at:at + MAX_DIMS], &some, b"split_with_sizes", b"split_sizes", position)
         sizes += shape_list(&some)
@@ -688,7 +688,7 @@ def reshape(input, shape):
     """The elements in another shape (one size may be -1): a view where that is possible, else a copy."""
     cdef TensorBase self = require_tensor(input, b"reshape", b"input", 1)
     cdef Shape parsed
-    parse_ints(shape, &parsed, b"reshape", b"shape", 2)
+    parse_list(shape, &parsed, b"reshape", b"shape", 2)
     return reshape_to(self, &parsed)
 
 
@@ -729,7 +729,7 @@ def unflatten(input, dim, sizes):
     """Dimension `dim` divided into `sizes`, of which one may be -1."""
     cdef TensorBase self = require_tensor(input, b"unflatten", b"input", 1)
     cdef Shape parts
-    parse_ints(sizes, &parts, b"unflatten", b"sizes", 2)
+    parse_list(sizes, &parts, b"unflatten", b"sizes", 2)
     return unflatten_dim(self, require_int(dim, b"unflatten", b"dim", 1), &parts)
 
 
@@ -740,16 +740,6 @@ def transpose(input, dim0, dim1):
     cdef TensorBase self = require_tensor(input, b"transpose", b"input", 1)
     return transpose_dims(self, require_int(dim0, b"transpose", b"dim0", 1),
                           require_int(dim1, b"transpose", b"dim1", 2))
-
-
-def swapaxes(input, axis0, axis1):
-    """NumPy's name for transpose."""
-    return transpose(input, axis0, axis1)
-
-
-def swapdims(input, dim0, dim1):
-    """Another name for transpose."""
-    return transpose(input, dim0, dim1)
 
 
 def t(input):
@@ -777,7 +767,7 @@ def permute(input, dims):
     """The dimensions in the order `dims`."""
     cdef TensorBase self = require_tensor(input, b"permute", b"input", 1)
     cdef Shape order
-    parse_ints(dims, &order, b"permute", b"dims", 2)
+    parse_list(dims, &order, b"permute", b"dims", 2)
     return permute_dims(self, &order)
 
 
@@ -848,7 +838,7 @@ def broadcast_to(input, size):
     """Expanded to `size`."""
     cdef TensorBase self = require_tensor(input, b"broadcast_to", b"input", 1)
     cdef Shape shape
-    parse_ints(size, &shape, b"broadcast_to", b"size", 2)
+    parse_list(size, &shape, b"broadcast_to", b"size", 2)
     return expand_to(self, &shape)
 
 
@@ -1003,8 +993,8 @@ def as_strided(input, size, stride, storage_offset=None):
     cdef TensorBase view
     cdef int64_t offset = self.offset
     cdef int i
-    parse_ints(size, &sizes, b"as_strided", b"size", 1)
-    parse_ints(stride, &strides, b"as_strided", b"stride", 2)
+    parse_list(size, &sizes, b"as_strided", b"size", 1)
+    parse_list(stride, &strides, b"as_strided", b"stride", 2)
     if storage_offset is not None:
         offset = require_int(storage_offset, b"as_strided", b"storage_offset", 3)
     if sizes.ndim != strides.ndim:
@@ -1217,9 +1207,8 @@ def matrix_adjoint(TensorBase self):
 
 
 FUNCTIONS = {f.__name__: f for f in (
-    reshape, flatten, ravel, unflatten, transpose, swapaxes, swapdims, t, adjoint, permute, movedim, squeeze,
+    reshape, flatten, ravel, unflatten, transpose, t, adjoint, permute, movedim, squeeze,
     unsqueeze, broadcast_to, select, narrow, unbind, split, split_with_sizes, chunk, diagonal, as_strided)}
-FUNCTIONS["moveaxis"] = movedim
 
 METHODS = dict(
     FUNCTIONS, unfold=unfold, view=view_method, reshape=reshape_method, permute=permute_method, expand=expand_method,
@@ -1228,6 +1217,7 @@ METHODS = dict(
     squeeze_=squeeze_, unsqueeze_=unsqueeze_, transpose_=transpose_, swapaxes_=swapaxes_, swapdims_=swapdims_, t_=t_,
     as_strided_=as_strided_)
 
+del METHODS["broadcast_to"]             # of composite/shape.py
 FUNCTIONS |= {f.__name__: f for f in (
     view_as_real, view_as_complex, real, imag, as_strided_, conj, _conj, _neg_view, is_conj, is_neg, resolve_conj,
     resolve_neg)}

@@ -26,6 +26,7 @@ def module(table) -> str:
                 space = _namespace(function, name, table)
                 if space:
                     found[space][name] = (_specification(function, table) if name == function.name
+                                          else f"FUNCTIONS[{function.name!r}]" if space == "ATEN"
                                           else repr(function.name))
     text = NOTE.format(source="*.toml") + _DOCUMENTED
     for space, entries in found.items():
@@ -35,6 +36,8 @@ def module(table) -> str:
 
 
 def _namespace(function, name, table) -> str | None:
+    if name.startswith("special_") and name != function.name:       # torch.special has functions of torch once more
+        return None if function.method or function.inplace else "ATEN"
     if function.aten:
         return "NPU" if function.npu else "ATEN"
     if function.method:
@@ -89,8 +92,9 @@ def _literal(text) -> str:
 def _overload(emitter, row) -> str:
     """(row, operator, tests, conversions, defaults).
 
-    A test is (parameter, type). A conversion is (parameter, type, argument). Where the operator takes a tensor in place
-    of a number, or the other way round, a second one follows: a key of SECOND_CONVERSIONS in operator_function.pyx.
+    A test is (parameter, type). A conversion is (parameter, type, argument); for an int[n] a number may stand. Where
+    the operator takes a tensor in place of a number, or the other way round, a second one follows: a key of
+    SECOND_CONVERSIONS in operator_function.pyx.
     """
     function, table = emitter.function, emitter.table
     target = table.by_key[row.alias_of] if row.alias_of else row
@@ -111,7 +115,10 @@ def _overload(emitter, row) -> str:
             conversion = _as_tensor(row, target, argument.name)
         elif argument.type == "Tensor" and not wanted.is_tensor:
             conversion = "packed_scalars" if wanted.type == "Scalar[]" else "single_number"
-        conversions.append((index, argument.type, indices.pop(argument.name), *([conversion] if conversion else [])))
+        type_ = argument.type
+        if argument.sized or argument.name == "dim":            # torch has an overload for one dimension
+            type_ = type_.replace("int[]", "int[n]")
+        conversions.append((index, type_, indices.pop(argument.name), *([conversion] if conversion else [])))
     if discriminating and function.takes_out and not row.takes_out:
         tests.append((len(function.parameters), ""))            # out= must be absent
     defaults = {index: emit_python.default_literal(target, target.kernel_arguments[index], row.alias_values)

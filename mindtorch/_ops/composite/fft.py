@@ -82,6 +82,10 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
     if not input.is_complex():
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with "
                            "return_complex=True.")
+    parts = input.dim() + 1                         # torch looks at dimensions of the real and imaginary parts first
+    if parts < 3:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-parts}, {parts - 1}], but got "
+                         f"{-parts - 1})")
     if input.numel() == 0 or input.dim() not in (2, 3):
         raise RuntimeError(f"istft({described}): expected a non-empty tensor with 2 or 3 dimensions")
     spectra = (input if input.dim() == 3 else input.unsqueeze(0)).transpose(1, 2)

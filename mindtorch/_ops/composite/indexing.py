@@ -1,11 +1,14 @@
 """Selecting and rearranging elements, written with index, views, cat and other operators. Device-neutral."""
 from collections.abc import Sequence
 from math import prod
+from warnings import warn
 
+from mindtorch._core import hooks
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.formats import contiguous_format
 from mindtorch._core.tensor import indexing as _indexing
 from mindtorch._core.tensor.dtype import int64
+from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import expand_to_batch, run_for_each_sample, with_out
 from mindtorch._ops.composite.common import scalar_type as _name
@@ -102,7 +105,12 @@ def unravel_index(indices, shape):
                         f"{type(indices).__name__}")
     if indices.is_floating_point() or indices.is_complex() or _name(indices.dtype) == "Bool":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
-    shape = (shape,) if isinstance(shape, int) else tuple(int(size) for size in shape)
+    if not isinstance(shape, (int, Sequence)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    for size in shape:
+        if not isinstance(size, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
     if any(size < 0 for size in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {shape}")
     strides = [prod(shape[dim + 1:]) for dim in range(len(shape))]
@@ -207,6 +215,34 @@ def _unsafe_masked_index(self, mask, indices, fill):
 def _unsafe_masked_index_put_accumulate(self, mask, indices, values):
     """`values` added at `indices` where `mask` is true."""
     return _indexing.index_put(self, tuple(_clamped(self, indices)), values.masked_fill(mask.logical_not(), 0), True)
+
+
+# --- writes to expanded tensors --------------------------------------------------------------------------------------
+
+def _expanded_write(chosen, example):
+    """A function that writes where `chosen` finds elements, whose values and whether they are added up it returns."""
+    def write(name, memory, expanded, *args):
+        warn(f"Use of {name}_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
+             f"operation. This also applies to advanced indexing e.g. tensor[{example}", UserWarning, stacklevel=2)
+        if memory.is_meta:
+            return
+        places = _FACTORIES["arange"](memory.numel(), device=memory.device).reshape(memory.shape)
+        places, values, accumulate = chosen(places.expand(expanded.shape), *args)
+        if not isinstance(values, TensorBase):
+            values = memory.new_full((), values)
+        memory.put_(places, values.to(memory).expand(places.shape), accumulate)
+    return write
+
+
+_masked = _expanded_write(lambda places, mask, value: (_indexing.masked_select(places, mask), value, False),
+                          "mask] = scalar")
+_filled = _expanded_write(lambda places, dim, index, value: (places[_key_at(_wrapped(dim, places.dim()), index)], value,
+                                                             False), "mask] = scalar")
+_put = _expanded_write(lambda places, indices, values, accumulate: (
+    places[tuple(_WHOLE if index is None else index for index in indices)], values, accumulate), "indices] = tensor")
+hooks.expanded_writes |= {
+    "masked_fill.Scalar": _masked, "masked_fill.Tensor": _masked, "index_fill.int_Scalar": _filled,
+    "index_fill.int_Tensor": _filled, "index_put": _put}
 
 
 FUNCTIONS = {f.__name__: f for f in (

@@ -777,6 +777,9 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """torch.norm: of vectors unless p is "nuc"; two dims together are one vector."""
     if not isinstance(input, TensorBase):
         raise TypeError(f"norm(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if isinstance(p, str) and not (dim is None or isinstance(dim, (int, list, tuple))):
+        raise TypeError("linalg_matrix_norm(): argument 'dim' (position 3) must be tuple of ints, not "
+                        f"{type(dim).__name__}")
     if p == "nuc":
         return matrix_norm(input, p, (0, 1) if dim is None and input.dim() == 2 else dim, keepdim, dtype=dtype)
     if isinstance(p, str) and p != "fro":

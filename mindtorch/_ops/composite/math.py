@@ -203,3 +203,15 @@ def ndtr(input):
     scaled = wide * math.sqrt(0.5)
     return _OPS["where"](_OPS["abs"](scaled) < math.sqrt(0.5), (1 + _OPS["erf"](scaled)) * 0.5,
                          _OPS["where"](scaled > 0, 1 - _OPS["erfc"](scaled) * 0.5, _OPS["erfc"](-scaled) * 0.5))
+
+
+@with_out
+def multigammaln(input, p):
+    """mvlgamma, which torch.special has once more."""
+    return mvlgamma(input, p)
+
+
+@with_out
+def round_(input, *, decimals=0):
+    """The nearest multiple of 10 ** -decimals: of torch.special, where a number of decimals is always given."""
+    return _OPS["round"](input, decimals=decimals)

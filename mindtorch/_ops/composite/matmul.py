@@ -131,9 +131,14 @@ def _contracted(a, b, dims):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         return list(range(a.dim() - dims, a.dim())), list(range(dims))
     one, other = dims
-    for name, each in (("dims_self", one), ("dims_other", other)):
-        if not isinstance(each, (list, tuple)) or not all(isinstance(d, int) for d in each):
-            raise TypeError(f"tensordot(): argument '{name}' must be tuple of ints, not {type(each).__name__}")
+    for position, name, each in ((3, "dims_self", one), (4, "dims_other", other)):
+        if not isinstance(each, (list, tuple)):
+            raise TypeError(f"tensordot(): argument '{name}' (position {position}) must be tuple of ints, not "
+                            f"{type(each).__name__}")
+        for place, d in enumerate(each):            # torch tests the first for being a bool, not the others
+            if not isinstance(d, int) or (isinstance(d, bool) and not place):
+                raise TypeError(f"tensordot(): argument '{name}' (position {position}) must be tuple of ints, but "
+                                f"found element of type {type(d).__name__} at pos {place}")
     if len(one) != len(other):
         raise RuntimeError("both dimension lists should have same length")
     return [_wrapped(d, a.dim()) for d in one], [_wrapped(d, b.dim()) for d in other]

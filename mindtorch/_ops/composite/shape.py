@@ -191,7 +191,9 @@ def block_diag(*tensors):
 
 def meshgrid(*tensors, indexing=None):
     """The coordinates of the grid that the vectors span, one tensor a vector."""
-    indexing = "ij" if indexing is None else indexing
+    if indexing is not None and not isinstance(indexing, (str, bytes)):
+        raise TypeError(f"meshgrid(): argument 'indexing' must be str, not {type(indexing).__name__}")
+    indexing = "ij" if indexing is None else indexing if isinstance(indexing, str) else indexing.decode()
     tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
@@ -523,15 +525,35 @@ def fill_diagonal_(self, fill_value, wrap=False):
     return self
 
 
+def swapaxes(input, axis0, axis1):
+    """NumPy's name for transpose."""
+    return _VIEWS["transpose"](input, axis0, axis1)
+
+
+def swapdims(input, dim0, dim1):
+    """Another name for transpose."""
+    return _VIEWS["transpose"](input, dim0, dim1)
+
+
+def moveaxis(input, source, destination):
+    """movedim under NumPy's name."""
+    return _VIEWS["movedim"](input, source, destination)
+
+
+def broadcast_to(self, *args, **kwargs):
+    """Expanded to the sizes given, one by one or as a list."""
+    return _VIEWS["broadcast_to"](self, *([_sizes(args)] if args and not kwargs else args), **kwargs)
+
+
 FUNCTIONS = {f.__name__: f for f in (
-    tile, fliplr, flipud, rot90, tril_indices, triu_indices, diag_embed,
+    moveaxis, swapaxes, swapdims, tile, fliplr, flipud, rot90, tril_indices, triu_indices, diag_embed,
     diag, diagflat, block_diag, meshgrid, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack,
     tensor_split, hsplit, vsplit, dsplit, _chunk_cat, _foreach_clone, fill,
     empty_strided, empty_permuted, eye, resize_as_)}
 FUNCTIONS.update(_COPIES, row_stack=row_stack, unsafe_chunk=_VIEWS["chunk"], unsafe_split=unsafe_split,
                  unsafe_split_with_sizes=_VIEWS["split_with_sizes"])
 METHODS = {f.__name__: f for f in (
-    tile, fliplr, flipud, rot90, diag_embed, diag, diagflat, tensor_split,
+    moveaxis, swapaxes, swapdims, broadcast_to, tile, fliplr, flipud, rot90, diag_embed, diag, diagflat, tensor_split,
     new_empty_strided, resize_as_, fill_diagonal_)}
 METHODS.update(hsplit=_hsplit_method, vsplit=_vsplit_method, dsplit=_dsplit_method, unsafe_chunk=_VIEWS["chunk"],
                unsafe_split=unsafe_split, unsafe_split_with_sizes=_VIEWS["split_with_sizes"],

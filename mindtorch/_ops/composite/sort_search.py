@@ -11,6 +11,7 @@ from mindtorch._core.tensor.factories import tensor_from_data
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import (
     _require_tensors,
+    require_list,
     run_for_each_sample,
     scalar_type,
     to_out,
@@ -101,8 +102,7 @@ def combinations(input, r=2, with_replacement=False):
 
 def cartesian_prod(*tensors):
     """The Cartesian product of vectors, one element of it per row."""
-    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
-        tensors = tensors[0]
+    require_list(tensors)
     for one in tensors:
         if one.dim() != 1:
             raise RuntimeError("Expect a 1D vector, but got shape " + str(list(one.shape)))

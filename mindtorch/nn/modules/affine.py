@@ -20,4 +20,4 @@ class Affine(Module):
     def reset_parameters(self) -> None:
         """Weight 1, bias 0."""
         for name, parameter in self.named_parameters(recurse=False):
-            init.constant_(parameter, float(name == "weight"))
+            (init.ones_ if name == "weight" else init.zeros_)(parameter)
