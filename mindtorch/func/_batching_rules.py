@@ -16,6 +16,7 @@ import mindtorch
 from mindtorch._core._gen.rows import ROWS
 from mindtorch._library.custom_ops import vmap_rule_of
 from mindtorch._library.registry import is_provided
+from mindtorch.autograd.function import Function
 from mindtorch.func._batched_tensor import (
     BatchedTensor,
     all_samples,
@@ -362,10 +363,29 @@ def _all_elements(call, values):
     return call.batched(result)
 
 
+class _SelectedValue(Function):
+    """The max, min or median of each line. All that equal it share the gradient, as those of a whole tensor do."""
+
+    @staticmethod
+    def forward(ctx, elements, name):
+        found = getattr(mindtorch, name)(elements, dim=-1).values
+        ctx.save_for_backward(elements, found)
+        return found
+
+    @staticmethod
+    def backward(ctx, grad):
+        elements, found = ctx.saved_tensors
+        found = found.unsqueeze(-1)
+        hit = (elements == found) | (elements.isnan() & found.isnan())
+        return mindtorch.where(hit, grad.unsqueeze(-1) / hit.sum(-1, True), 0.0), None
+
+
 def _reduction_of_all(call):
     """max(self) and its like: the row with a dim, along all dimensions in one."""
     values = call.all_full()
     elements = values.pop("self").reshape(*call.sizes, call.values["self"].numel())
+    if call.name in ("max", "min", "median", "nanmedian") and elements.requires_grad:
+        return call.batched(_SelectedValue.apply(elements, call.name))
     result = getattr(mindtorch, call.name)(elements, dim=call.count, **values)
     return call.batched(result if isinstance(result, mindtorch.Tensor) else result[0])
 

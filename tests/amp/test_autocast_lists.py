@@ -25,8 +25,9 @@ DTYPES = (torch.float32, torch.bfloat16)
 AROUND = {"inner", "vdot", "kron", "matmul", "matrix_exp", "nansum", "nanmean", "var", "std", "std_mean", "mean", "cov",
           "corrcoef", "norm", "linalg.norm", "linalg.pinv", "linalg.lu_solve", "nn.functional.normalize", "svd_lowrank",
           "nn.functional.pairwise_distance", "nn.functional.max_unpool1d", "nn.functional.gelu", "square", "add", "mul",
-          "nn.functional.embedding", "nn.functional.batch_norm", "masked.sum", "masked.softmax", "logaddexp", "sigmoid",
-          "nn.functional.softmin", "nn.functional.instance_norm", "nn.functional.rms_norm", "sum_to_size", "lerp"}
+          "nn.functional.embedding", "nn.functional.batch_norm", "masked.sum", "masked.prod", "masked.softmax",
+          "logaddexp", "sigmoid", "nn.functional.softmin", "nn.functional.instance_norm", "nn.functional.rms_norm",
+          "sum_to_size", "lerp"}
 # linalg.pinv of Hermitian matrices ends in a product in torch, here in its own derivative; torch reduces to a size by
 # a plain sum. Both keep the dtype here.
 OTHERWISE = {"cpu": {"linalg.pinv:hermitian"},
