@@ -123,6 +123,8 @@ WRITES = {
         lib, d, (3, 3), lambda lib, d: (lib.tensor([0, 1, 2], device=d), lib.tensor([0, 1], device=d)),
         flags)}
 FOUND_BY_PROGRAMS = {
+    "digamma beside its root": lambda lib, d: lib.digamma(
+        lib.tensor([1.6094379425048828, 1.5, 1.25, 2.0, 7.25, 9.75], dtype=lib.float64, device=d)),
     "lgamma beside its roots": lambda lib, d: lib.lgamma(
         lib.tensor([0.9933071490757153, 2.0001], dtype=lib.float64, device=d)),
     "the largest of differences that are NaN": lambda lib, d: distances_with_nan(lib, d, lib.cdist),
