@@ -86,7 +86,8 @@ def call_of(statement, before):
 
 def fits(entry, statement, before, names):
     """Whether `uses` and `when` of a reason are true."""
-    used = [earlier for earlier in before if re.fullmatch(entry["uses"], earlier.operator)] if "uses" in entry else \
+    used = [earlier for earlier in before if re.fullmatch(entry["uses"], earlier.operator)
+            and re.search(entry.get("used_text", ""), earlier.text)] if "uses" in entry else \
         [call_of(statement, before)]
     return any("when" not in entry or (names is not None and CONDITIONS[entry["when"]](each, names)) for each in used)
 

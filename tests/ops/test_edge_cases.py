@@ -123,6 +123,9 @@ WRITES = {
         lib, d, (3, 3), lambda lib, d: (lib.tensor([0, 1, 2], device=d), lib.tensor([0, 1], device=d)),
         flags)}
 FOUND_BY_PROGRAMS = {
+    **{f"{name} of numbers without end": lambda lib, d, name=name: lib.view_as_real(getattr(lib, name)(lib.tensor(
+        [complex(x, y) for x in (float("inf"), -float("inf"), 0.0, 2.0, 3e37) for y in (0.0, -1.0, float("inf"))],
+        device=d))) for name in ("atan", "atanh")},
     "digamma beside its root": lambda lib, d: lib.digamma(
         lib.tensor([1.6094379425048828, 1.5, 1.25, 2.0, 7.25, 9.75], dtype=lib.float64, device=d)),
     "lgamma beside its roots": lambda lib, d: lib.lgamma(
