@@ -374,12 +374,9 @@ def _reduction_of_all(call):
     """max(self) and its like: the row with a dim, along all dimensions in one."""
     values = call.all_full()
     elements = values.pop("self").reshape(*call.sizes, call.values["self"].numel())
-    if call.name in _SELECTIONS:
+    if call.name in ("max", "min", "median", "nanmedian"):
         return call.batched(_Selection.apply(elements, call.name))
     return call.batched(getattr(mindtorch, call.name)(elements, dim=call.count, **values))
-
-
-_SELECTIONS = ("max", "min", "median", "nanmedian")
 
 
 class _Selection(Function):

@@ -173,7 +173,6 @@ def sum(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any
 
 
 @_of_layouts
-@without_autocast
 def prod(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
          mask: Tensor | None = None) -> Tensor:
     """The product; 1 where nothing takes part.

@@ -42,6 +42,8 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     """Mean 0 and variance 1 over each group of channels of a sample."""
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
+    if num_groups == 0:                 # which torch divides by before it asks for more
+        raise ZeroDivisionError("integer division or modulo by zero")
     return _composites.group_norm(input, num_groups, weight, bias, eps)
 
 

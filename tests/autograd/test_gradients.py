@@ -1,6 +1,9 @@
 """Gradients of expressions: values, dtypes and strides as torch's, first and second order, on both devices."""
 import pytest
+import torch
 from compared import Cases, compare
+
+import mindtorch
 
 EXPRESSIONS = Cases()
 expression = EXPRESSIONS
@@ -188,3 +191,22 @@ def test_gradients_of_gradients(name, device):
         second = t.autograd.grad(length, (x, w), allow_unused=True)
         return [g is None for g in first], [None if g is None else g.contiguous() for g in second]
     compare(case, device)
+
+
+PIECEWISE_LINEAR = {
+    "avg_pool2d": lambda lib, x: lib.nn.functional.avg_pool2d(x, 2),
+    "adaptive_avg_pool2d": lambda lib, x: lib.nn.functional.adaptive_avg_pool2d(x, 2),
+    "adaptive_max_pool2d": lambda lib, x: lib.nn.functional.adaptive_max_pool2d(x, (2, 3)),
+    "adaptive_max_pool1d": lambda lib, x: lib.nn.functional.adaptive_max_pool1d(x[0], 2),
+    "max_pool2d": lambda lib, x: lib.nn.functional.max_pool2d(x, 2),
+    "nll_loss": lambda lib, x: lib.nn.functional.nll_loss(x[0, 0], lib.tensor([0, 1, 0, 1], device=x.device)),
+}
+
+
+@pytest.mark.parametrize("name", PIECEWISE_LINEAR)
+def test_second_derivatives_that_are_zero(name, device):
+    """They are zeros, and no error, as in torch."""
+    for lib, where in ((mindtorch, device), (torch, "cpu")):
+        x = lib.arange(16.0, device=where).reshape(1, 1, 4, 4).requires_grad_()
+        first, = lib.autograd.grad(PIECEWISE_LINEAR[name](lib, x).sum(), x, create_graph=True)
+        assert lib.autograd.grad(first.sum(), x)[0].tolist() == (x * 0).tolist()

@@ -32,6 +32,20 @@ def write_to_a_leaf_under_no_grad(t, make):
 
 
 @case
+def views_made_without_gradients_are_used(t, make):
+    """What is made of them requires a gradient, as they say of themselves, and leads nowhere."""
+    found = []
+    for base in (make(2, 3), make(2, 3) * 2):
+        for mode in (t.no_grad, t.inference_mode):
+            with mode():
+                view = base.t()
+            for made in (view * 3, view.exp(), t.cat([view, view]), view.clone().mul_(2), view.reshape(-1), view[1:]):
+                made.sum().backward()
+                found.append((made.requires_grad, made.is_leaf))
+    return found
+
+
+@case
 def leaf_that_needs_no_gradient_takes_one(t, make):
     a, b = make.zeros(2), make(2)
     a.add_(b)

@@ -47,6 +47,10 @@ CALLS = {
     "a write to a part": lambda lib, m, v: lib.vmap(lambda x: set_part(lib.zeros_like(x), x))(m),
     "new tensors": lambda lib, m, v: lib.vmap(lambda x: set_part(x.new_zeros(4), x))(m),
     "a number of a wider dtype": lambda lib, m, v: lib.vmap(lambda x: (x * 2).double() * v.sum())(m[:, 0]),
+    "extremes and medians that are equal, and NaN": lambda lib, m, v: [lib.vmap(each(
+        lambda x, name=name: getattr(x.round().where(x > -1e9, x), name)()))(lib.cat([m.round(), m.new_tensor(
+            [[2.0, 0.0, 2.0], [float("nan"), 1.0, float("nan")], [3.0, 3.0, 3.0]])]))
+        for name in ("max", "min", "median", "nanmedian") for each in (lambda f: f, lib.func.grad)],
     "a layer with weights of samples": lambda lib, m, v: lib.vmap(
         lambda w, x: lib.nn.functional.conv1d(x.view(1, 1, 3), w.view(1, 1, 3), v[:1]))(m, m),
     "a Function": lambda lib, m, v: lib.vmap(lib.func.grad(lambda x: cube(lib).apply(x).sum()))(m),

@@ -64,7 +64,6 @@ CONDITIONS = {
         programs.share_memory(*pair) for pair in itertools.combinations(operands(statement, names), 2)),
     "a fraction does not fit the integers": does_not_fit,
     "boundaries are not sorted": unsorted,
-    "layer_norm is called": lambda statement, names: "layer_norm" in statement.text,
     "a matrix is not triangular": lambda statement, names: any(
         bool(each.triu(1).any()) and bool(each.tril(-1).any()) for each in operands(statement, names)
         if each.dim() > 1),
@@ -79,7 +78,8 @@ CONDITIONS = {
 
 def fits(entry, statement, before, names):
     """Whether `uses` and `when` of a reason are true."""
-    used = [earlier for earlier in before if re.fullmatch(entry["uses"], earlier.operator)] if "uses" in entry else \
+    used = [earlier for earlier in before if re.fullmatch(entry["uses"], earlier.operator)
+            and re.search(entry.get("used_text", ""), earlier.text)] if "uses" in entry else \
         [call_of(statement, before)]
     return any("when" not in entry or (names is not None and CONDITIONS[entry["when"]](each, names)) for each in used)
 

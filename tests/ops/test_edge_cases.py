@@ -123,6 +123,11 @@ WRITES = {
         lib, d, (3, 3), lambda lib, d: (lib.tensor([0, 1, 2], device=d), lib.tensor([0, 1], device=d)),
         flags)}
 FOUND_BY_PROGRAMS = {
+    **{f"{name} of numbers without end": lambda lib, d, name=name: lib.view_as_real(getattr(lib, name)(lib.tensor(
+        [complex(x, y) for x in (float("inf"), -float("inf"), 0.0, 2.0, 3e37) for y in (0.0, -1.0, float("inf"))],
+        device=d))) for name in ("atan", "atanh")},
+    "digamma beside its root": lambda lib, d: lib.digamma(
+        lib.tensor([1.6094379425048828, 1.5, 1.25, 2.0, 7.25, 9.75], dtype=lib.float64, device=d)),
     "lgamma beside its roots": lambda lib, d: lib.lgamma(
         lib.tensor([0.9933071490757153, 2.0001], dtype=lib.float64, device=d)),
     "the largest of differences that are NaN": lambda lib, d: distances_with_nan(lib, d, lib.cdist),
@@ -230,6 +235,7 @@ REFUSED_FIRST = {
         lib.ones(3, device=d), out=whole(lib, d, "complex128", 0)),
     "half a wider Fourier transform": lambda lib, d: lib.fft.ihfft(
         lib.ones(3, device=d), out=whole(lib, d, "complex128", 0)),
+    "groups of no channels": lambda lib, d: lib.nn.functional.group_norm(lib.ones(2, 4, device=d), 0),
     "a loss of complex targets with weights": lambda lib, d: lib.nn.functional.binary_cross_entropy_with_logits(
         lib.ones(2, device=d), whole(lib, d, "complex64", 1j, 2), pos_weight=lib.ones(2, device=d)),
     "rows without elements": lambda lib, d: lib.nn.functional.embedding(lib.tensor([2, 5], device=d), lib.ones(3, 0)),

@@ -188,3 +188,12 @@ def test_which_of_equal_elements_topk_names(dtype, options, device):
                 expected = found
         assert found[1].tolist() == expected[1].tolist()
         assert str(found[0].tolist()) == str(expected[0].tolist())
+
+
+def test_bins_on_whose_edges_numbers_lie(device):
+    """Between bounds that lie one to either side of a number this is in the middle, rounded as the dtype rounds."""
+    for seed in range(60):
+        torch.manual_seed(seed)
+        values, bins = torch.rand(1) * 4 - 2, 2 * seed % 12 + 2
+        assert mindtorch.histc(mindtorch.tensor(values.tolist(), device=device), bins).tolist() == \
+            torch.histc(values, bins).tolist()

@@ -284,9 +284,7 @@ cdef int record_operator(Operator op, Argument *arguments, TensorBase saved_self
             wants |= 1u << i
     if operands is not None and set_next_edges(node, fixed, operands):
         wants |= 1u << fixed
-    if not wants:
-        return 0
-    if kind.saved_names:
+    if wants and kind.saved_names:          # a view made under no_grad may require a gradient, and has no edge
         saved = [None] * len(kind.saved_names)
         for i in range(len(saved)):
             if kind.saved[i].edges & wants:

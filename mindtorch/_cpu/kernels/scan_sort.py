@@ -106,8 +106,9 @@ def histogram(x, bins, low, high):
             raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     if low == high:
         low, high = low - 1, high + 1
-    inside = x[(x >= low) & (x <= high)].astype(np.float64)
-    positions = ((inside - low) / (np.float64(high) - low) * bins).astype(np.int64)
+    low, high = x.dtype.type(low), x.dtype.type(high)           # torch computes the places in the dtype
+    inside = x[(x >= low) & (x <= high)]
+    positions = ((inside - low) * x.dtype.type(bins) / (high - low)).astype(np.int64)
     return np.bincount(np.minimum(positions, bins - 1), minlength=bins)
 
 

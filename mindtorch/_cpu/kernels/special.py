@@ -151,8 +151,10 @@ def digamma(x):
         shift = np.where(below, shift - 1 / y, shift)
         y = np.where(below, y + 1, y)
     z = 1 / (y * y)
-    series = sum(-b / (2 * k) * z ** k for k, b in enumerate(_BERNOULLI[:8], 1))
-    result = shift + np.log(y) - 0.5 / y + series
+    series = 0
+    for k in range(7, 0, -1):           # by Horner's rule, as torch, so that both round alike beside the root
+        series = z * (series + _BERNOULLI[k - 1] / (2 * k))
+    result = shift + np.log(y) - 0.5 / y - series
     result = np.where(mirrored, result - math.pi / np.tan(math.pi * np.fmod(x, 1)), result)
     poles = np.where(x == 0, -np.copysign(np.inf, x), np.nan)
     return np.where((x <= 0) & (x == np.floor(x)), poles, np.where(np.isposinf(x), np.inf, result))

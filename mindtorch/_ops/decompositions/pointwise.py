@@ -223,8 +223,12 @@ def atanh_by_parts(self):
         return ops.atanh(self)
     x, y = ops.real(self), ops.imag(self)
     size = x.abs()          # below 0 the logarithm would lose digits
-    real = (size * 4 / ((1 - size) * (1 - size) + y * y)).log1p().copysign(x) / 4
-    return ops.complex(real, ops.atan2(y * 2, (1 - x) * (1 + x) - y * y) / 2)
+    real = (size * 4 / ((1 - size) * (1 - size) + y * y)).log1p() / 4
+    angle = ops.atan2(y * 2, (1 - x) * (1 + x) - y * y) / 2
+    largest = 1e19 if x.dtype is float32 else 1e154                     # of which the square is no infinity
+    far = x.isinf() | y.isinf() | ((size + y.abs()) > largest)
+    angle = ops.where(far & ~y.isnan(), ops.full_like(y, pi / 2).copysign(y), angle)
+    return ops.complex(ops.where(far | (x == 0), 0.0, real).copysign(x), angle)
 
 
 def atan_by_parts(self):

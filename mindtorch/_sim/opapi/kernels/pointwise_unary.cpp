@@ -254,14 +254,16 @@ double erfinv(double y) {
   return t;
 }
 
-/* Recurrence to 15, then the asymptotic series; on the left by reflection. */
+/* Recurrence to 10, then the asymptotic series, as torch's CPU, which rounds so beside the root; on the left by
+ * reflection. */
 double digamma(double x) {
   if (x == 0) return std::copysign(HUGE_VAL, -x);
   if (x < 0) return x == std::floor(x) ? NAN : digamma(1 - x) - kPi / std::tan(kPi * std::fmod(x, 1.0));
   double shift = 0;
-  for (; x < 15; x += 1) shift -= 1 / x;
+  for (; x < 10; x += 1) shift -= 1 / x;
   const double z = 1 / (x * x);
-  return shift + std::log(x) - 0.5 / x - z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z / 132))));
+  const double tail = z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12)));
+  return shift + std::log(x) - 0.5 / x - z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - tail)));
 }
 
 /* Without an eps (it is negative) x is taken as it is. */

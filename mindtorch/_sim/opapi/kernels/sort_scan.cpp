@@ -444,6 +444,12 @@ void visitAll(const Operand &operand, Visit visit) {
   }
 }
 
+/* The bin of a number, computed as torch's CPU does, in the type of the elements. */
+template <class C>
+int64_t binOf(C x, C low, C high, int64_t bins) {
+  return std::min(static_cast<int64_t>((x - low) * static_cast<C>(bins) / (high - low)), bins - 1);
+}
+
 /* Equal bounds stand for the extrema of the elements, widened by one if these are equal, too. */
 aclError runHistc(const aclOpExecutor &executor) {
   Operand in = executor.operands[0], out = executor.operands[1];
@@ -463,12 +469,17 @@ aclError runHistc(const aclOpExecutor &executor) {
     high += 1;
   }
   const int64_t bins = out.count;
+  const bool narrow = computeOf(in.type) == kF32;
+  if (narrow) {
+    low = static_cast<float>(low);
+    high = static_cast<float>(high);
+  }
   double *counts = reinterpret_cast<double *>(executor.workspace);
   std::fill_n(counts, bins, 0.0);
   visitAll(in, [&](double x) {
     if (!(x >= low && x <= high)) return;
-    const int64_t position = static_cast<int64_t>((x - low) / (high - low) * static_cast<double>(bins));
-    counts[std::min(position, bins - 1)] += 1;
+    counts[narrow ? binOf(static_cast<float>(x), static_cast<float>(low), static_cast<float>(high), bins)
+                  : binOf(x, low, high, bins)] += 1;
   });
   writeElements(out, counts);
   return ACL_SUCCESS;
