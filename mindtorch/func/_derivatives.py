@@ -8,10 +8,11 @@ sample has a gradient of its own; the history is that of their values (_batched_
 from __future__ import annotations
 
 import functools
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import mindtorch
+from mindtorch._core.autograd.node import set_saves_inference
 from mindtorch.autograd.forward_ad import check_dual
 from mindtorch.autograd.functional import separate_copy
 from mindtorch.func._batched_tensor import (
@@ -44,6 +45,20 @@ def _outside_inference_mode(transform):
 def _outside_inference(tensor):
     """The tensor, or a copy of one of inference mode, which nodes may save."""
     return tensor.clone() if tensor.is_inference() else tensor
+
+
+@contextmanager
+def _recorded(primals):
+    """Operators are recorded inside. Where the primals have no history, so that nobody else sees the graph, it may
+    save tensors of inference mode."""
+    alone = not any(value_of(leaf).requires_grad for leaf in tree_leaves(primals) if isinstance(leaf, mindtorch.Tensor))
+    before = set_saves_inference(True)
+    try:
+        set_saves_inference(alone or before)
+        with mindtorch.enable_grad():
+            yield
+    finally:
+        set_saves_inference(before)
 
 
 def _tracked_copies(values, own):
@@ -169,9 +184,9 @@ def grad_and_value(func: Any, argnums: int = 0, has_aux: bool = False) -> Any:
     @_outside_inference_mode
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
-        own = set()
-        with mindtorch.enable_grad():
-            chosen, leaves = _tracked_copies(_chosen(argnums, args), own)
+        own, chosen = set(), _chosen(argnums, args)
+        with _recorded(chosen):
+            chosen, leaves = _tracked_copies(chosen, own)
             output, aux = _pair(func(*_replaced(args, argnums, chosen), **kwargs), has_aux, "grad_and_value(f)(*args)")
             if not isinstance(output, mindtorch.Tensor):
                 raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got "
@@ -214,7 +229,7 @@ def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
         (tensor(9.), (tensor(6.),))
     """
     own = set()
-    with mindtorch.enable_grad():
+    with _recorded(primals):
         inputs, leaves = _tracked_copies(primals, own)
         output, aux = _pair(func(*inputs), has_aux, "vjp(f, *primals)")
         outputs = _tensor_leaves(output, "vjp(f, *primals)")
@@ -229,7 +244,7 @@ def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
         if given[1] != wanted:
             raise RuntimeError(f"Expected pytree structure of cotangents to be the same as pytree structure of outputs "
                                f"to the function. cotangents: {given[1]}, primal output: {wanted}")
-        with mindtorch.enable_grad():
+        with _recorded(primals):
             found = tree_unflatten(_gradients(outputs, leaves, given[0]), tree_flatten(primals)[1])
         return _results(found, own)
 
@@ -276,7 +291,7 @@ def _linearized(func, primals, has_aux, name, strict=False):
     Numbers that are no fractions do not change.
     """
     own = set()
-    with mindtorch.enable_grad():
+    with _recorded(primals):
         inputs, leaves = _tracked_copies(primals, own)
         output, aux = _pair(func(*inputs), has_aux, name)
         outputs, spec = _tensor_leaves(output, name), tree_flatten(output)[1]
@@ -290,7 +305,7 @@ def _linearized(func, primals, has_aux, name, strict=False):
         gradients = _gradients(changing, leaves, cotangents)
 
     def along(tangents):
-        with mindtorch.enable_grad():
+        with _recorded(primals):
             changes = iter(_gradients(gradients, cotangents, tangents) if changing else ())
             return tree_unflatten([next(changes) if _differentiable(each) else mindtorch.zeros_like(each)
                                    for each in outputs], spec)

@@ -368,6 +368,8 @@ def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: A
         >>> torch.masked.logsumexp(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
         tensor(0.6931)
     """
+    if input.dtype is mindtorch.bool:
+        _limit("logsumexp", input, mask)            # refuses it
     numbers = input if input.is_floating_point() or input.is_complex() else input.to(float32)
     total = _filled(numbers, mask, -inf, dtype).logsumexp(_dims(input, dim), keepdim)
     return total.to(dtype or input.dtype)
@@ -387,7 +389,8 @@ def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Tensor |
         >>> torch.masked.logaddexp(torch.zeros(2), torch.zeros(2), input_mask=mask)
         tensor([0.6931, 0.0000])
     """
-    return _filled(input, input_mask, -inf).logaddexp(_filled(other, other_mask, -inf)).to(dtype or input.dtype)
+    first = _filled(input, input_mask, _limit("logaddexp", input, input_mask))
+    return first.logaddexp(_filled(other, other_mask, _limit("logaddexp", other, other_mask))).to(dtype or input.dtype)
 
 
 @without_autocast

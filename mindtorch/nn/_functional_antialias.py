@@ -24,5 +24,5 @@ def antialiased(input: Tensor, sizes: Any, scales: Any, mode: str, align_corners
     if str(input.dtype) not in ("torch.float32", "torch.float64", "torch.bfloat16"):
         raise NotImplementedError('"compute_index_ranges_weights" not implemented for '
                                   f"'{scalar_type(input.dtype)}'")
-    from mindtorch._ops.decompositions.filters import resize_by_filter
-    return resize_by_filter(input, sizes, mode, align_corners, *scales)
+    from mindtorch._ops.decompositions.resize import resize_by_taps
+    return resize_by_taps(input, sizes, "wide_lanczos", align_corners, *scales)

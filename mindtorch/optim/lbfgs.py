@@ -140,7 +140,7 @@ class LBFGS(Optimizer):
         if first:
             memory.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
         memory["prev_flat_grad"], memory["prev_loss"] = grad.clone(), point.loss
-        memory["t"] = min(1.0, 1.0 / grad.abs().sum().item()) * lr if first else lr
+        memory["t"] = min(1.0, (1.0 / grad.abs().sum()).item()) * lr if first else lr
         slope = grad.dot(direction).item()
         if slope > -group["tolerance_change"]:
             return point, 0, False

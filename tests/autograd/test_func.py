@@ -294,6 +294,31 @@ def test_directions_of_inference_mode(name, device):
     assert found[0] == found[1]
 
 
+CAPTURING = {
+    "grad": lambda f, x, w: f.grad(lambda a: (a * w).sum())(x),
+    "hessian": lambda f, x, w: f.hessian(lambda a: (a * w * a).sum())(x),
+    "jvp": lambda f, x, w: f.jvp(lambda a: a * w, (x,), (x,))[1],
+    "vjp": lambda f, x, w: f.vjp(lambda a: a * w * a, x)[1](x)[0],
+    "vmap of grad": lambda f, x, w: f.vmap(f.grad(lambda a: (a * w).sum()))(x)}
+
+
+@pytest.mark.parametrize("name", CAPTURING)
+def test_functions_that_capture_tensors_of_inference_mode(name, device):
+    """Nobody else sees the transform's graph, which may save them, unless the argument has a history."""
+    found = []
+    for lib, where in ((mindtorch, device), (torch, "cpu")):
+        with lib.inference_mode():
+            w = lib.arange(1.0, 4.0, device=where)
+        x = lib.tensor([0.5, -1.0, 2.0], device=where)
+        made = CAPTURING[name](lib.func, x, w)
+        found.append((made.tolist(), made.is_inference()))
+        with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+            CAPTURING[name](lib.func, x.requires_grad_(), w)
+        with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+            x * w
+    assert found[0] == found[1]
+
+
 def test_no_gradient_of_a_complex_result():
     for lib in (mindtorch, torch):
         with pytest.raises(RuntimeError, match=r"only for real scalar outputs but got torch\.complex64"):

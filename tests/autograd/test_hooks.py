@@ -186,6 +186,13 @@ def inference_tensor_written_outside(t, make):
 
 
 @case
+def version_of_an_inference_tensor(t, make):
+    with t.inference_mode():
+        b = make(2, grad=False) * 2
+    return b[0]._version
+
+
+@case
 def inference_tensor_saved(t, make):
     with t.inference_mode():
         b = make(2, grad=False) * 2

@@ -26,6 +26,19 @@ def test_a_mask_decides_the_strides():
     assert call(mindtorch) == call(torch)
 
 
+@pytest.mark.parametrize(("dtype", "error"), [
+    ("complex64", TypeError), ("bool", NotImplementedError), ("int32", NotImplementedError)])
+def test_exponentials_that_have_no_identity(dtype, error):
+    """Of a dtype without a least number nothing can be masked out."""
+    for library in (mindtorch, torch):
+        x, mask = library.ones(3).to(getattr(library, dtype)), library.tensor(MASK)[0]
+        with pytest.raises(error):
+            library.masked.logaddexp(x, x, other_mask=mask)
+        if dtype == "bool":
+            with pytest.raises(error, match="identity of logsumexp"):
+                library.masked.logsumexp(x, 0, mask=mask)
+
+
 def test_nothing_to_reduce_is_the_input():
     for library in (mindtorch, torch):
         x = library.tensor(2.0, requires_grad=True)

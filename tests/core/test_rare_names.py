@@ -30,6 +30,8 @@ a.to_dense(torch.int32) | a.to_dense(masked_grad=True) is a
 a.new() | a.new(2, 2).shape | i.new([1.5, 2]) | a.new([1, 2]) | a.new(torch.Size([2])).shape | a.new(2.5) | a.new('x')
 a.new(a).data_ptr() == a.data_ptr() | a.new(np.zeros((2, 3))) | a.new(-1) | a.new().device.type == dev
 a.module_load(torch.ones(3, 3, device=dev)) | a.module_load(a + 1) | a.module_load(a + 1, assign=True)
+a.conj_physical() is a | torch.conj_physical(a) is a | torch.conj_physical(i, out=i * 0)
+torch.conj_physical(torch.tensor([1 + 2j], device=dev), out=torch.zeros(1, dtype=torch.complex64, device=dev))
 type(a.as_subclass(torch.nn.Parameter)) is torch.nn.Parameter | a.as_subclass(int)
 """
 

@@ -74,10 +74,10 @@ TRANSFORMS = ("torch.func.grad(lambda x: ({f}).sum())({v})", "torch.vmap(lambda 
               "torch.autograd.functional.jacobian(lambda x: {f}, {v})",
               "torch.utils.checkpoint.checkpoint(lambda x: {f}, {v}, use_reentrant=False)",
               "torch.vmap(lambda x, y: ({f}) + y, in_dims=(0, None))({v}, {v})")
-# What has no defined elements, draws random numbers or writes to files; settings of the process. conj_physical of real
-# numbers is a copy here and the tensor itself in torch; torch's derivatives of the last three are not exact.
+# What has no defined elements, draws random numbers or writes to files; settings of the process; torch's derivatives of
+# the last three are not exact.
 LEFT_OUT = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize",
-            "resize_as", "set", "conj_physical", "random", "from_file", "lobpcg", "item", "tolist", "equal",
+            "resize_as", "set", "random", "from_file", "lobpcg", "item", "tolist", "equal",
             "einsum", "to_sparse", "matrix_exp", "as_strided_scatter", "ctc_loss"}
 # They write to some of their operands.
 WRITES_OPERANDS = {"batch_norm", "instance_norm", "nn.functional.batch_norm", "nn.functional.instance_norm",
@@ -716,8 +716,9 @@ class Comparison:
                 continue
             self.steps += statement.operator not in ("literal", "requires_grad_")
             allowed = False
-            for kind, words in list(self.differences(ours, theirs, number)):
-                reason = self.reason(number, kind, words)
+            # All reasons are looked for before a variable is forgotten: a reason may ask what the others' operands are.
+            found = [(*each, self.reason(number, *each)) for each in self.differences(ours, theirs, number)]
+            for kind, words, reason in found:
                 if reason is None:
                     return Difference(self.program[:number + 1], self.device, kind, words)
                 self.reasons.append(reason)

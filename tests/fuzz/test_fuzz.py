@@ -60,6 +60,16 @@ def test_a_program_goes_on_after_a_difference_with_a_reason(monkeypatch):
     assert comparison.reasons == ["order"]
 
 
+def test_a_reason_is_looked_for_before_its_variables_are_forgotten(monkeypatch):
+    """The target and the result of a write differ for one reason, which asks for the operands of both."""
+    monkeypatch.setattr(mindtorch.Tensor, "addmm_", lambda self, *_: self.add_(1))
+    texts = program("v1 = torch.ones(2, 2) * 3", "v2 = v1.addmm_(v1, v1)")
+    comparison = Comparison(texts, "cpu", lambda device, statement, kind, words, before, names:
+                            "shared" if kind == "values" and "v1" in names else None)
+    assert comparison.run() is None
+    assert comparison.reasons == ["shared", "shared"]
+
+
 def test_values_behind_an_expanded_tensor_are_made_equal(monkeypatch):
     """What torch writes to and mindtorch refuses has torch's values afterwards."""
     texts = program("v1 = torch.ones(3, 1).expand(3, 4)", "v1[torch.tensor([True, False, True])] = 2", "v2 = v1 + 1")

@@ -12,7 +12,6 @@ SPACES = {"torch": (mindtorch, "_VariableFunctions.pyi", None),
           "Tensor": (mindtorch.Tensor, "__init__.pyi", "TensorBase")}
 # Names that are not taken, with the reason.
 EXCEPTIONS = {
-    "conj_physical": "out= needs rules of its own for real tensors",
     "dequantize": "a list: there are no quantised tensors",
     "add sub mul floor_divide": "torch itself refuses out= of the methods",
     "addmm baddbmm bmm mm": "out_dtype= of CUDA's kernels",

@@ -99,3 +99,14 @@ def test_double_backward_after_the_statistics_moved(dtype, device):
         gradient.pow(2).sum().backward()
         return [*x.grad.flatten().tolist(), *norm.running_mean.tolist(), *norm.running_var.tolist()]
     assert run(mindtorch, device) == pytest.approx(run(torch, "cpu"), abs=1e-4, rel=1e-4)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_parameters_of_an_empty_batch_norm_have_gradients(training, device):
+    def gradients(lib, device):
+        x = lib.zeros(0, 3, 2, 2, device=device, requires_grad=True)
+        layer = lib.nn.BatchNorm2d(3).to(device).train(training)
+        layer(x).sum().backward()
+        return [p.grad.tolist() for p in (layer.weight, layer.bias)], tuple(x.grad.shape)
+
+    assert gradients(mindtorch, device) == gradients(torch, "cpu")

@@ -139,6 +139,16 @@ FOUND_BY_PROGRAMS = {
         for name in ("softmax", "log_softmax", "softmin") for dtype in ("int8", "bool", "complex64", "float16")},
     "strides of a hash": lambda lib, d: lib.tensor(lib.hash_tensor(lib.ones(3, 2, 1, 2, device=d).contiguous(
         memory_format=lib.channels_last), dim=2, keepdim=True).stride()),
+    "strides in channels_last of one channel, and of one pixel": lambda lib, d: lib.tensor([[
+        size for x in (made, made.contiguous(memory_format=lib.channels_last),
+                       made.clone(memory_format=lib.channels_last))
+        for y in (x.to(memory_format=lib.channels_last), x.float(memory_format=lib.channels_last),
+                  x.double(memory_format=lib.channels_last), x.to(memory_format=lib.contiguous_format),
+                  x.double(memory_format=lib.contiguous_format))
+        for size in (*y.stride(), y is x)] for shape in ((2, 1, 4, 4), (2, 2, 1, 1), (1, 1, 1, 1))
+        for made in [lib.ones(shape, device=d)]]),
+    "a loss of complex targets": lambda lib, d: lib.nn.functional.binary_cross_entropy_with_logits(
+        lib.tensor([0.5, -3.0], device=d), lib.tensor([0.3 + 1j, 2 - 1j], device=d), reduction="none"),
     "an index of eight dimensions": lambda lib, d: lib.ones(
         2, 1, 1, 1, 1, 1, 1, 3, device=d)[lib.tensor([True, False], device=d), None, 0],
     "singular values of infinity": lambda lib, d: lib.linalg.svdvals(
@@ -220,6 +230,10 @@ REFUSED_FIRST = {
         lib.ones(3, device=d), out=whole(lib, d, "complex128", 0)),
     "half a wider Fourier transform": lambda lib, d: lib.fft.ihfft(
         lib.ones(3, device=d), out=whole(lib, d, "complex128", 0)),
+    "a loss of complex targets with weights": lambda lib, d: lib.nn.functional.binary_cross_entropy_with_logits(
+        lib.ones(2, device=d), whole(lib, d, "complex64", 1j, 2), pos_weight=lib.ones(2, device=d)),
+    "rows without elements": lambda lib, d: lib.nn.functional.embedding(lib.tensor([2, 5], device=d), lib.ones(3, 0)),
+    "a row before those without elements": lambda lib, d: lib.ones(0, 3).index_select(1, lib.tensor([0, -1])),
     "places in a line": lambda lib, d: lib.zeros(3, device=d).index_add_(0, lib.tensor([7], device=d), lib.ones(1)),
     "places in rows": lambda lib, d: lib.zeros(2, 3).index_add_(1, lib.tensor([7]), lib.ones(2, 1)),
     "a dimension that the source has not": lambda lib, d: lib.index_reduce(

@@ -195,6 +195,29 @@ def test_singular_solve(device):
             lib.linalg.solve(a, b)
 
 
+SINGULAR = {
+    "equal rows": [[2.0, -1.0, 1.0]] * 3, "a column of zeros": [[0.0, 1.0, 2.0], [0.0, -1.0, 1.0], [0.0, 2.0, 2.0]],
+    "a row of zeros": [[1.0, -2.0, 1.0], [0.0, 0.0, 0.0], [2.0, 1.0, 1.0]], "zeros": [[0.0] * 3] * 3,
+}
+
+
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize("name", SINGULAR)
+def test_solve_ex_goes_on_after_a_pivot_of_zero(name, dtype, left, device):
+    """Infinity and NaN are on the CPU where the substitutions leave them; beside them, what is regular is solved."""
+    found = []
+    for lib, where in ((torch, "cpu"), (mindtorch, device)):
+        a = lib.tensor([SINGULAR[name], [[2.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 4.0]]], device=where)
+        b = lib.tensor([[[1.0, -2.0, 3.0], [2.0, 5.0, -1.0]]], device=where)
+        a, b = a.to(getattr(lib, dtype)), (b.mT if left else b).to(getattr(lib, dtype))
+        x, info = lib.linalg.solve_ex(a, b, left=left)
+        assert info[0] > 0
+        assert info[1] == 0
+        found.append(x.resolve_conj().cpu().numpy()[0 if device == "cpu" else 1:])
+    numpy.testing.assert_allclose(found[1], found[0], 1e-5)
+
+
 def test_singular_lu(device):
     for lib, where in ((torch, "cpu"), (mindtorch, device)):
         with pytest.raises(RuntimeError, match=r"U\[1,1\] is zero"):

@@ -433,3 +433,19 @@ def test_a_generator_of_another_device(device):
     other = "cpu" if device == "npu" else "npu"
     with pytest.raises(RuntimeError, match=f"Expected a '{device}' device type for generator but found '{other}'"):
         mindtorch.empty(3, device=device).uniform_(generator=mindtorch.Generator(other))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_choices_by_weights_of_16_bits_round_as_torch(dtype):
+    """Each step rounds to the dtype of the weights, so that some scores are equal; one choice is the first of them."""
+    for seed in range(40):
+        found = []
+        for lib in (mindtorch, torch):
+            lib.manual_seed(seed)
+            found.append(lib.multinomial(lib.ones(40, dtype=getattr(lib, dtype)), 1).tolist())
+            lib.manual_seed(seed)
+            scores = lib.ones(40).to(getattr(lib, dtype)) / lib.ones(40).to(getattr(lib, dtype)).exponential_()
+            lib.manual_seed(seed)
+            chosen = lib.multinomial(lib.ones(40).to(getattr(lib, dtype)), 12)
+            assert scores[chosen].tolist() == scores.sort(descending=True)[0][:12].tolist()
+        assert found[0] == found[1]

@@ -171,3 +171,20 @@ def test_histograms_refuse_what_the_operator_does_not_document():
 def test_correlation_of_complex_numbers():
     results = [lib.corrcoef(lib.tensor([[1 + 2j, 3, -1j], [2, 1j, 4 + 1j], [1, 2, 3]])) for lib in (mindtorch, torch)]
     np.testing.assert_allclose(results[0].numpy(), results[1].numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"largest": False}, {"sorted": False}])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "float64"])
+def test_which_of_equal_elements_topk_names(dtype, options, device):
+    """Those that torch's CPU names: a router's choice, say, does not depend on the library."""
+    for size, k in ((5, 3), (20, 20), (65, 1), (300, 4), (300, 30)):
+        values = torch.arange(size) * 7 % 4 + torch.zeros(3, 1)
+        if dtype == "float32":
+            values[1, ::3] = float("nan")
+        for lib, where in ((torch, "cpu"), (mindtorch, device)):
+            x = lib.tensor(values.tolist(), device=where).to(getattr(lib, dtype))
+            found = x.topk(k, **options)
+            if lib is torch:
+                expected = found
+        assert found[1].tolist() == expected[1].tolist()
+        assert str(found[0].tolist()) == str(expected[0].tolist())

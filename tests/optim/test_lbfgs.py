@@ -62,6 +62,23 @@ def test_descent(both, device, loss, options):
         assert_close(plain({**state, "al": 0}), plain({**expected, "al": 0}), 1e-4)
 
 
+def test_a_gradient_of_zeros_is_no_division_by_zero(both):
+    """No tolerance ends the step before it divides by the sum of the gradient."""
+    losses = []
+    for lib, device in both:
+        x = lib.zeros(2, device=device, requires_grad=True)
+        optimizer = lib.optim.LBFGS([x], tolerance_grad=-float("inf"))
+
+        def closure(x=x, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = (x * x).sum() + 3
+            loss.backward()
+            return loss
+
+        losses.append([optimizer.step(closure).item(), x.tolist()])
+    assert losses[0] == losses[1] == [3, [0, 0]]
+
+
 @pytest.mark.parametrize("search", [None, "strong_wolfe"])
 def test_goes_on_from_a_state(both, search):
     for place in both:

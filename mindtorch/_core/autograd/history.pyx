@@ -12,7 +12,7 @@ from mindtorch._core.autograd.node cimport (
     SavedKind, SavedTensor, SavedValue, check_inference_write, derivative_functions, grad_enabled,
     inference_enabled, is_below_autograd, is_differentiable_dtype, make_grad_accumulator, materialize_autograd_meta,
     may_require_grad, new_node, next_sequence_nr, node_type, requires_grad, saved_hooks, saved_hooks_active,
-    set_grad_enabled, set_output_metadata, set_outputs_metadata, short_name,
+    saves_inference, set_grad_enabled, set_output_metadata, set_outputs_metadata, short_name,
 )
 from mindtorch._core.operators.operator cimport find_operator
 from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, DTYPES, KIND, scalar_to_python
@@ -161,7 +161,7 @@ cdef bint set_next_edges(Node node, int first, list operands) except -1:
 cdef object save_operand(TensorBase operand):
     if operand is None:
         return None
-    if operand.autograd is not None and (<AutogradMeta>operand.autograd).is_inference:
+    if operand.autograd is not None and (<AutogradMeta>operand.autograd).is_inference and not saves_inference():
         raise RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created in "
                            "inference mode in computation tracked by autograd. To work around this, you can make a "
                            "clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "

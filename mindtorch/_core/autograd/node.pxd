@@ -11,6 +11,7 @@ cdef bint grad_enabled() noexcept
 cdef int set_grad_enabled(bint enabled) noexcept      # returns the mode before
 cdef bint is_below_autograd() noexcept                # whether a handler of __torch_dispatch__ runs
 cdef bint inference_enabled() noexcept
+cdef bint saves_inference() noexcept                   # whether nodes may save tensors of inference mode
 cdef int check_inference_write(TensorBase written) except -1
 
 cdef int anomaly_mode                                 # 0 off, 1 keeps tracebacks, 2 checks for NaN too

@@ -34,8 +34,10 @@ cdef tuple NO_ARGUMENTS = ()
 cdef extern from *:
     """
     static _Thread_local int mindtorch_grad_disabled;
+    static _Thread_local int mindtorch_saves_inference;
     """
     int mindtorch_grad_disabled
+    int mindtorch_saves_inference
 
 
 saved_hooks_active = 0
@@ -79,6 +81,18 @@ def below_autograd():
 
 cdef bint inference_enabled() noexcept:
     return mindtorch_grad_disabled & INFERENCE
+
+
+cdef bint saves_inference() noexcept:
+    return mindtorch_saves_inference
+
+
+def set_saves_inference(bint enabled):
+    """Set whether nodes of this thread save tensors of inference mode, as in torch.func; returns the mode before."""
+    global mindtorch_saves_inference
+    before = bool(mindtorch_saves_inference)
+    mindtorch_saves_inference = enabled
+    return before
 
 
 cdef int check_inference_write(TensorBase written) except -1:

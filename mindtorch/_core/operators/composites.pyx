@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint32_t
 from mindtorch._core.python.torch_function import overridable
 
 from mindtorch._core._gen.calls cimport (
-    op_add__Tensor, op_mul_Scalar, op_repeat_interleave_Tensor, op_repeat_interleave_self_Tensor, op_sum_dim_IntList,
+    op_add__Tensor, op_repeat_interleave_Tensor, op_repeat_interleave_self_Tensor, op_sum_dim_IntList,
     op__fused_rms_norm, op_addmm, op_conj_physical, op_matmul, op_native_batch_norm, op_native_group_norm,
     op_native_layer_norm, op_neg, op_repeat_interleave_self_int,
 )
@@ -149,8 +149,11 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     if not train and (mean is None or variance is None):
         missing = "running_mean" if mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
-    if x.numel == 0:
-        return op_mul_Scalar(x, &ONE, None)
+    if x.numel == 0:        # torch's result depends on the parameters, whose gradients are then zeros
+        result = x.clone()
+        if w is not None:
+            result = result * w[0]
+        return result if b is None else result + b[0]
     return op_native_batch_norm(x, w, b, mean, variance, train, factor, epsilon, None, None, None)[0]
 
 

@@ -78,6 +78,7 @@ cdef struct Output:
     Rule *strides               # the rule of the result's strides, which returns none for contiguous ones; or NULL
     int operands[3]             # the arguments that decide the strides of the result; -1: none
     bint elementwise
+    unsigned int no_cast        # which of these operands no kernel casts, as bits
     bint keeps_strides          # the result keeps the operands' order of dimensions
     bint keeps_memory_format    # the result is channels_last where one of the operands is
     int mask                    # the argument that says whether the caller needs the result, or -1

@@ -162,6 +162,7 @@ cdef int read_output(Output *output, dict column, set tensors) except -1:
     output.keeps_strides = len(strides) > 0 and not output.keeps_memory_format
     for i in range(3):
         output.operands[i] = operands[i] if i < len(operands) else -1
+    output.no_cast = column.get("no_cast", 0)
     output.strides = read_rule(column["strides_rule"]) if "strides_rule" in column else NULL
     output.mask, output.mask_index = column.get("mask", (-1, -1))
     output.dynamic_shape = column.get("dynamic_shape", False)
@@ -530,7 +531,7 @@ cdef TensorBase allocate_result(Operator op, int index, Argument *arguments, con
     if output.keeps_strides if out is None else output.elementwise and not output.keeps_memory_format:
         return elementwise_output(
             out, &shape, dtype, device_type, device_index, output_operand(op, output, arguments, 0),
-            output_operand(op, output, arguments, 1), output_operand(op, output, arguments, 2))
+            output_operand(op, output, arguments, 1), output_operand(op, output, arguments, 2), output.no_cast)
     if output.keeps_memory_format:
         result = channels_last_output(
             out, &shape, dtype, device_type, device_index, output_operand(op, output, arguments, 0),

@@ -114,6 +114,16 @@ cdef int check_index_select(TensorBase self, TensorBase index) except -1:
     return 0
 
 
+cdef int check_indices_of_nothing(TensorBase self, int64_t dim, TensorBase index) except -1:
+    """Refuses indices beyond the slices of a tensor without elements: no kernel, which would find them, runs for it."""
+    if self.numel or self.ndim == 0 or self.sizes[dim] == 0:
+        return 0
+    for place in index.flatten().tolist():
+        if not 0 <= place < self.sizes[dim]:
+            raise RuntimeError(f"INDICES element is out of DATA bounds, id={place} axis_dim={self.sizes[dim]}")
+    return 0
+
+
 cdef int index_select(Shape *shape, TensorBase self, int64_t dim, TensorBase index) except -1:
     """That of `self`, with as many elements along `dim` as there are indices."""
     same_shape(shape, self)

@@ -58,9 +58,10 @@ cdef int check_output(TensorBase out, ScalarType dtype, int device_type, int dev
 cdef TensorBase output_or_temporary(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
                                     int device_index)
 # The output of an elementwise op (rules same and broadcast): a new one keeps the operands' order of dimensions, so that
-# the sum of two transposed tensors is a transposed tensor, as in torch. b and c may be None.
+# the sum of two transposed tensors is a transposed tensor, as in torch. b and c may be None. `no_cast`: which of them
+# are not cast to `dtype` first, as bits.
 cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
-                                   int device_index, TensorBase a, TensorBase b, TensorBase c)
+                                   int device_index, TensorBase a, TensorBase b, TensorBase c, unsigned int no_cast)
 # The output of other operators: a new one is channels_last where `a` or `b` is, as torch's suggest_memory_format says.
 cdef TensorBase channels_last_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
                                      int device_index, TensorBase a, TensorBase b)

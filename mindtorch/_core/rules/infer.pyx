@@ -577,7 +577,7 @@ cdef TensorBase channels_last_output(TensorBase out, const Shape *shape, ScalarT
 
 
 cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
-                                   int device_index, TensorBase a, TensorBase b, TensorBase c):
+                                   int device_index, TensorBase a, TensorBase b, TensorBase c, unsigned int no_cast):
     if out is not None:
         if (out is a or out is b or out is c) and not has_shape(out, shape):
             raise_shape_mismatch(out, shape)
@@ -593,7 +593,8 @@ cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarTyp
             implies_contiguous(a, numel) and implies_contiguous(b, numel) and implies_contiguous(c, numel)):
         return empty_tensor(shape, dtype, device_type, device_index)
     cdef int64_t strides[MAX_DIMS]
-    operand_order_strides(shape, as_cast(a, dtype), as_cast(b, dtype), as_cast(c, dtype), strides)
+    operand_order_strides(shape, a if no_cast & 1 else as_cast(a, dtype), b if no_cast & 2 else as_cast(b, dtype),
+                          c if no_cast & 4 else as_cast(c, dtype), strides)
     return make_tensor(allocate(checked_numel(shape), dtype, device_type, device_index), dtype, shape.ndim,
                        shape.sizes, strides, 0)
 

@@ -141,11 +141,13 @@ cdef int check_kl_div(TensorBase self, TensorBase target) except -1:
     return 0
 
 
-cdef int check_bce_with_logits(TensorBase self, TensorBase target) except -1:
+cdef int check_bce_with_logits(TensorBase self, TensorBase target, TensorBase pos_weight) except -1:
     """The target must have the shape and a dtype for the loss, and must not be bool."""
     # torch writes the loss to the memory of 1 - target: so the target decides its shape and dtype.
     check_subtract(target, target)
     check_cast(promote(self, target), target.dtype)
+    if pos_weight is not None:              # torch writes what it multiplies with target to the memory of log_sigmoid
+        check_cast(promote(pos_weight, target), self.dtype)
     return check_expands_to(self, target)
 
 

@@ -73,6 +73,7 @@ cdef int check_no_overlap_with(TensorBase written, list operands) except -1
 cdef int check_scatter_mode(object reduce) except -1
 cdef int check_scatter_reduce(object reduce, ScalarType dtype, TensorBase index) except -1
 cdef int check_index_select(TensorBase self, TensorBase index) except -1
+cdef int check_indices_of_nothing(TensorBase self, int64_t dim, TensorBase index) except -1
 cdef int check_index_add(TensorBase self, int64_t dim, TensorBase index, TensorBase source) except -1
 cdef int check_index_copy(TensorBase self, int64_t dim, TensorBase index, TensorBase source) except -1
 cdef int check_index_fill(TensorBase self, int64_t dim, TensorBase index) except -1
@@ -234,7 +235,7 @@ cdef ScalarType mse_loss_dtype(TensorBase self, TensorBase target, int64_t reduc
 cdef int check_loss_mean_dtype(ScalarType dtype, int64_t reduction) except -1
 cdef int check_smooth_l1_beta(double beta) except -1
 cdef int check_kl_div(TensorBase self, TensorBase target) except -1
-cdef int check_bce_with_logits(TensorBase self, TensorBase target) except -1
+cdef int check_bce_with_logits(TensorBase self, TensorBase target, TensorBase pos_weight) except -1
 cdef int check_expands_to(TensorBase tensor, TensorBase other) except -1
 cdef int check_not_differentiated(TensorBase tensor, str function, str argument) except -1
 cdef int check_out_not_differentiated(TensorBase out, str op) except -1

@@ -193,8 +193,15 @@ def data_ptr(TensorBase self):
 
 
 def version(TensorBase self):
-    """How often the storage has been written to in place."""
+    """How often the storage has been written to in place; RuntimeError for a tensor of inference mode."""
+    check_version_counted(self)
     return version_of(self)
+
+
+cdef int check_version_counted(TensorBase self) except -1:
+    if is_inference(self):
+        raise RuntimeError("Inference tensors do not track version counter.")
+    return 0
 
 
 def is_floating_point(input):

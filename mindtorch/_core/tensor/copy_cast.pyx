@@ -292,10 +292,10 @@ cdef TensorBase to_from_options(TensorBase self, dict options):
         if options.get("device") is not None:
             require_device(options["device"], &device_type, &device_index, b"to")
     cdef bint asynchronous = non_blocking and device_type != CPU      # the CPU waits: it reorders the elements
-    if is_channels_last(options.get("memory_format")):
-        return to_channels_last(to_copy(self, code, device_type, device_index, asynchronous, copy),
-                                options["memory_format"])
-    if is_contiguous_format(options.get("memory_format"), b"to") and not self.contiguous:
+    format = options.get("memory_format")
+    if is_channels_last(format):
+        return in_channels_last(to_copy(self, code, device_type, device_index, asynchronous, copy), format)
+    if is_contiguous_format(format, b"to"):
         return in_contiguous_format(to_copy(self, code, device_type, device_index, asynchronous, copy), self)
     return to_copy(self, code, device_type, device_index, non_blocking, copy)
 
@@ -334,15 +334,26 @@ def npu(TensorBase self, device=None, non_blocking=False, memory_format=None):
 
 
 cdef inline TensorBase cast(TensorBase self, ScalarType code, object format, const char *function):
-    if is_channels_last(format):
-        return to_channels_last(to_copy(self, code, self.device_type, self.device_index, False, False), format)
     cdef TensorBase result = to_copy(self, code, self.device_type, self.device_index, False, False)
+    if is_channels_last(format):
+        return in_channels_last(result, format)
     return in_contiguous_format(result, self) if is_contiguous_format(format, function) else result
 
 
+# torch asks which format a tensor has, and not whether its elements lie in it already: where sizes of 1 leave that
+# open, it is contiguous. What is not cast, and has the format, stays as it is, whatever its strides are.
+
+cdef TensorBase in_channels_last(TensorBase result, object format):
+    """The result of a cast, or what was not cast, in channels_last."""
+    channels_last_permutation(result, format)       # refuses other ranks
+    return result if infer.is_channels_last(result) else channels_last_copy(result, format)
+
+
 cdef TensorBase in_contiguous_format(TensorBase result, TensorBase self):
-    """The result of a cast, contiguous. What has not been cast keeps its strides, as in torch, unless channels_last."""
-    return result if result is self and not infer.is_channels_last(self) else contiguous(result)
+    """The result of a cast of `self`, or that itself, in contiguous_format."""
+    if infer.is_channels_last(result) or not (result is self or result.contiguous):
+        return with_clone_history(result, contiguous_copy(result))
+    return result
 
 
 def float_(TensorBase self, memory_format=None):

@@ -36,7 +36,7 @@ from mindtorch._core.rules.infer cimport (
 from mindtorch._core.rules.rules cimport check_index_put
 from mindtorch._core.tensor.copy_cast cimport copy_tensor_, legacy_type_name
 from mindtorch._core.tensor.dtype cimport (
-    DTYPES, INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from_python,
+    COMPLEX_KIND, DTYPES, INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from_python,
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, MAX_DIMS, META, TENSOR_SLOTS, Shape, TensorBase, bump_version, copy_data, device_of, has_same_shape, has_shape,
@@ -315,6 +315,8 @@ def nonzero(input, *, out=None, as_tuple=False):
     if given is not None and given.dtype != Long:
         raise RuntimeError("nonzero: Expected out tensor to have scalar type Long but got scalar type"
                            f"{str(given.dtype)}")
+    if KIND[<int>self.dtype] == COMPLEX_KIND:       # which aclnnNonzero does not take
+        self = self != 0
     # For a 0-d tensor: (1, 0) or (0, 0).
     found = op_nonzero(self, None) if self.ndim else op_nonzero(self.reshape(1), None).narrow(1, 0, 0)
     return found if given is None else write_dynamic_out(given, found)

@@ -235,18 +235,28 @@ def solve_ex(a, b, left, check_errors):
     vectors = b.ndim == 1 or b.shape == a.shape[:-1]
     if vectors:
         b = b[..., None]
-    if not left:
-        a, b = _adjoint(a), _adjoint(b)
+    b = b if left else _adjoint(b)
     try:
-        x, info = np.linalg.solve(a, b), np.zeros(a.shape[:-2], np.int32)
+        x, info = np.linalg.solve(a if left else _adjoint(a), b), np.zeros(a.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
-        info = _singular(a)
+        lu, pivots, info = lu_factor_ex(a, True, False)
         if check_errors:
             raise_first_failure(info, "torch.linalg.solve", SINGULAR)
-        healthy = np.where((info == 0)[..., None, None], a, np.eye(a.shape[-1], dtype=a.dtype))
-        x = np.where((info == 0)[..., None, None], np.linalg.solve(healthy, b), np.nan)
+        x = _solve_by_lu(lu, pivots, b, left)
     x = x if left else _adjoint(x)
     return (x[..., 0] if vectors else x), info
+
+
+def _solve_by_lu(lu, pivots, b, left):
+    """X of A X = B, or of A^T X = B, for A = P L U. A pivot of zero leaves infinity and NaN, as in LAPACK."""
+    p = lu_unpack(lu, pivots, False, True)[0]
+    order = np.argmax(p, axis=-2 if left else -1)[..., None]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if left:
+            b = np.take_along_axis(b, order, -2)
+            return triangular_solve(triangular_solve(b, lu, False, False, True)[0], lu, True, False, False)[0]
+        x = triangular_solve(triangular_solve(b, lu, True, True, False)[0], lu, False, True, True)[0]
+    return np.take_along_axis(x, order, -2)
 
 
 def triangular_solve(b, a, upper, transpose, unitriangular):
@@ -260,7 +270,9 @@ def triangular_solve(b, a, upper, transpose, unitriangular):
     for i in range(size - 1, -1, -1) if upper else range(size):
         known = slice(i + 1, size) if upper else slice(0, i)
         x[..., i, :] -= np.einsum("...k,...kj->...j", a[..., i, known], x[..., known, :])
-        if not unitriangular:
+        if not unitriangular and np.iscomplexobj(x):
+            x[..., i, :] *= 1 / a[..., i, i, None]      # NaN for a zero, as in LAPACK
+        elif not unitriangular:
             x[..., i, :] /= a[..., i, i, None]
     return x, whole
 

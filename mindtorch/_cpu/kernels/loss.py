@@ -53,7 +53,8 @@ def _positive_weight(target, pos_weight):
 
 
 def logits_cross_entropy(scores, target, weight, pos_weight):
-    losses = (1 - target) * scores + _positive_weight(target, pos_weight) * np.logaddexp(0, -scores)
+    # The scores are real, though they come in the dtype of the target.
+    losses = (1 - target) * scores + _positive_weight(target, pos_weight) * np.logaddexp(0, -scores.real)
     return _weighted(losses, weight)
 
 

@@ -217,15 +217,16 @@ def multinomial(weights, count, replacement, stream):
     """Indices by weight. One sample, or several without replacement, win a race of exponential numbers."""
     replacement = replacement and count > 1
     _check_weights(weights, replacement)
-    weights = weights if _is_double(weights) else weights.astype(np.float32)
+    dtype, weights = weights.dtype, weights if _is_double(weights) else weights.astype(np.float32)
     if replacement:
         edges = np.cumsum(weights, axis=-1)
         edges = np.atleast_2d(edges / edges[..., -1:])
         spots = stream.doubles(len(edges) * count).reshape(len(edges), count)
         chosen = [np.searchsorted(row, spot, "left") for row, spot in zip(edges, spots, strict=True)]
         return np.stack(chosen).reshape(*weights.shape[:-1], count)
-    race = exponential(np.empty(weights.shape, weights.dtype), 1, stream).astype(weights.dtype)
-    return np.argsort(-(weights / race), axis=-1, kind="stable")[..., :count]
+    race = exponential(np.empty(weights.shape, weights.dtype), 1, stream).astype(dtype).astype(weights.dtype)
+    scores = (weights / race).astype(dtype).astype(weights.dtype)       # 16 bits leave many equal, as in torch
+    return np.argsort(-scores, axis=-1, kind="stable")[..., :count]
 
 
 def _check_weights(weights, replacement):

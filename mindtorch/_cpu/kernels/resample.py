@@ -1,91 +1,12 @@
 """Resampling over NumPy: upsampling, averages over windows, reflection and replication padding.
 
-Along each dimension a result is a weighted sum of a few elements of the image. A rule gives them as two arrays of shape
-(taps, outputs): indices and weights. A weight of 0 says that the tap does not count, whatever the element is.
+Along each dimension a result is a weighted sum of a few elements of the image, its taps: see mindtorch/_ops/taps.py.
 """
 import itertools
 
 import numpy as np
 
-
-def _step(image, outputs, aligned, scale, real):
-    """Image elements per index, in the precision `real`, in which torch finds positions."""
-    if aligned:
-        return real(image - 1) / real(outputs - 1) if outputs > 1 else real(0)
-    return real(1 / scale) if scale else real(image) / real(outputs)
-
-
-def _with_unit_weight(indices):
-    return indices.astype(np.int64)[None], np.ones((1, len(indices)))
-
-
-def nearest(image, outputs, aligned, scale, real):
-    at = np.floor(np.arange(outputs, dtype=real) * _step(image, outputs, aligned, scale, real))
-    return _with_unit_weight(np.minimum(at, image - 1))
-
-
-def nearest_exact(image, outputs, aligned, scale, real):
-    at = np.floor((np.arange(outputs, dtype=real) + real(0.5)) * _step(image, outputs, aligned, scale, real))
-    return _with_unit_weight(np.minimum(at, image - 1))
-
-
-def _positions(image, outputs, aligned, scale, real):
-    step, index = _step(image, outputs, aligned, scale, real), np.arange(outputs, dtype=real)
-    return index * step if aligned else (index + real(0.5)) * step - real(0.5)
-
-
-def linear(image, outputs, aligned, scale, real):
-    at = np.maximum(_positions(image, outputs, aligned, scale, real), real(0))
-    below = np.minimum(at.astype(np.int64), image - 1)
-    share = np.clip(at - below.astype(real), 0, 1)
-    return np.stack([below, np.minimum(below + 1, image - 1)]), np.stack([1 - share, share])
-
-
-def cubic(image, outputs, aligned, scale, real):
-    """Cubic convolution with A = -0.75 over four elements."""
-    at = _positions(image, outputs, aligned, scale, real)
-    below = np.floor(at)
-    offsets = np.arange(-1, 3)[:, None]
-    x = np.abs((at - below)[None].astype(np.float64) - offsets)
-    near, far = (1.25 * x - 2.25) * x * x + 1, ((-0.75 * x + 3.75) * x - 6) * x + 3
-    return np.clip(below.astype(np.int64) + offsets, 0, image - 1), np.where(x <= 1, near, far)
-
-
-def _antialiased(function, reach):
-    """A filter that widens where the image shrinks: every element counts. Weights are those of its tent, made even."""
-    def rule(image, outputs, aligned, scale, real):
-        step = float(_step(image, outputs, aligned, scale, np.float64))
-        stretch = max(step, 1.0)
-        centers = step * (np.arange(outputs) + 0.5)
-        first = np.maximum((centers - reach * stretch + 0.5).astype(np.int64), 0)
-        last = np.minimum((centers + reach * stretch + 0.5).astype(np.int64), image)
-        indices = first + np.arange(max(int((last - first).max()), 1))[:, None]
-        inside = indices < last
-        weights = np.where(inside, function(np.absolute((indices - centers + 0.5) / stretch)), 0)
-        return np.where(inside, indices, 0), weights / weights.sum(0)
-    return rule
-
-
-def _cubic_half(x):
-    """Cubic convolution with A = -0.5, at the distance x."""
-    return np.where(x < 1, (1.5 * x - 2.5) * x * x + 1, np.where(x < 2, ((-0.5 * x + 2.5) * x - 4) * x + 2, 0))
-
-
-wide_linear = _antialiased(lambda x: np.maximum(1 - x, 0), 1)
-wide_cubic = _antialiased(_cubic_half, 2)
-
-
-def _spans(first, last, share):
-    """Elements from `first` to before `last`, each with the weight `share`."""
-    taps = np.arange(max(int(np.max(last - first, initial=0)), 1))[:, None]
-    inside = first + taps < last
-    return np.where(inside, first + taps, 0), np.where(inside, share, 0.0)
-
-
-def area(image, outputs, aligned, scale, real):
-    index = np.arange(outputs)
-    first, last = index * image // outputs, -((index + 1) * image // -outputs)
-    return _spans(first, last, 1 / (last - first))
+from mindtorch._ops.taps import RULES, nearest, nearest_exact, spans, with_unit_weight
 
 
 def _window(kernel, stride, padding, count_padding, divisor):
@@ -93,20 +14,20 @@ def _window(kernel, stride, padding, count_padding, divisor):
         start = np.arange(outputs) * stride - padding
         first, last = np.maximum(start, 0), np.minimum(start + kernel, image)
         size = np.minimum(start + kernel, image + padding) - start if count_padding else last - first
-        return _spans(first, last, 1 / (np.maximum(size, 1) if divisor is None else np.full(outputs, divisor)))
+        return spans(first, last, 1 / (np.maximum(size, 1) if divisor is None else np.full(outputs, divisor)))
     return rule
 
 
 def replicate(before):
     def rule(image, outputs, aligned, scale, real):
-        return _with_unit_weight(np.clip(np.arange(outputs) - before, 0, image - 1))
+        return with_unit_weight(np.clip(np.arange(outputs) - before, 0, image - 1))
     return rule
 
 
 def reflect(before):
     def rule(image, outputs, aligned, scale, real):
         at = np.abs(np.arange(outputs) - before)
-        return _with_unit_weight(np.where(at < image, at, 2 * (image - 1) - at))
+        return with_unit_weight(np.where(at < image, at, 2 * (image - 1) - at))
     return rule
 
 
@@ -175,12 +96,13 @@ def _backward(grad, sizes, rules, aligned=False, scales=(None, None, None)):
 
 
 def resize(x, sizes, rule, aligned, scales):
-    return _forward(x, sizes, [rule] * len(sizes), aligned, scales)
+    """The last dimensions in other sizes, by the rule of this name."""
+    return _forward(x, sizes, [RULES[rule]] * len(sizes), aligned, scales)
 
 
 def resize_backward(grad, input_size, rule, aligned, scales, dims=None):
     dims = dims or len(input_size) - 2
-    return _backward(grad, input_size[-dims:], [rule] * dims, aligned, scales)
+    return _backward(grad, input_size[-dims:], [RULES[rule]] * dims, aligned, scales)
 
 
 def _window_rules(kernel, stride, padding, count_padding, divisor):

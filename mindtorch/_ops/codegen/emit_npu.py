@@ -170,6 +170,9 @@ def _documented(row, call) -> int:
     computed = {result for result, out in zip(row.result_names, row.outputs, strict=False)
                 if out.dtype in operands or out.dtype.startswith(("promote(", "int_to_float("))}
     masks = [v.mask for v in call.values if v.mask and v.name in operands | computed]
+    if row.outputs and "all_any_dtype(" in row.outputs[0].dtype:        # uint8 of uint8
+        out_mask = next(v.mask for v in call.values if v.name in row.result_names)
+        masks.append(out_mask | ~(1 << ACL_DTYPES["UINT8"]))
     masks = masks or [v.mask for v in call.values if v.mask and v.name in row.result_names]
     if row.view_as_int:
         return ~(1 << ACL_DTYPES["COMPLEX128"]) & 0xFFFFFFFF

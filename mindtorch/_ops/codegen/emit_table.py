@@ -40,7 +40,7 @@ def _entry(row, table, used) -> dict:
     if row.is_foreach:
         entry |= _foreach_entry(row, table, encoder)
     elif not row.factory:
-        entry["outputs"] = [_output(out, encoder) for out in row.outputs]
+        entry["outputs"] = [_output(out, encoder, row.no_cast) for out in row.outputs]
         if row.inplace and (rule := _inplace_dtype(row)) != row.outputs[0].dtype:
             entry["inplace_dtype"] = encoder.dtype(rule)
         if row.compute_dtype:
@@ -73,10 +73,13 @@ def _inplace_dtype(row) -> str:
     return f"{before} or self" if found else row.outputs[0].dtype
 
 
-def _output(out, encoder) -> dict:
+def _output(out, encoder, no_cast) -> dict:
     entry = {"shape": encoder.shape(out.shape), "dtype": encoder.dtype(out.dtype)}
     if operands := encoder.operands(out.shape):
         entry["elementwise"] = operands
+        if kept := sum(1 << operands.index(encoder.places[name]) for name in no_cast
+                       if encoder.places[name] in operands):
+            entry["no_cast"] = kept
     if out.memory_format:
         entry["memory_format"] = [encoder.places[name] for name in out.memory_format]
     if out.strides:

@@ -133,6 +133,17 @@ def polygamma_in_place(self, n):
     return self.copy_(_OPS["polygamma"](n, self))
 
 
+def conj_physical(input, *, out=None):
+    """The conjugates of complex numbers; without out=, a tensor of other numbers is returned itself, as in torch."""
+    _require_tensor("conj_physical", input)
+    return _OPS["conj_physical"](input, out=out) if out is not None or input.is_complex() else input
+
+
+def conj_physical_method(self):
+    """The conjugates of complex numbers; a tensor of other numbers is returned itself."""
+    return conj_physical(self)
+
+
 def conj_physical_(input):
     """Conjugates a complex tensor in place; other numbers are their own conjugates, and nothing is written."""
     return input.copy_(_OPS["conj_physical"](input)) if input.is_complex() else input
@@ -161,11 +172,6 @@ METHODS |= {"polygamma": polygamma_method, "polygamma_": polygamma_in_place, "__
             "nan_to_num_": nan_to_num_, "float_power_": float_power_}
 
 
-def _conj_physical(input):
-    """conj_physical of a complex tensor, any other as it is."""
-    return _OPS["conj_physical"](input) if input.is_complex() else input
-
-
 def _is_all_true(input):
     """Whether all elements of a tensor of bools are True."""
     return input.all()
@@ -182,10 +188,11 @@ def _is_zerotensor(input):
 
 
 _PRIVATE = {f.__name__: f for f in (
-    _conj_physical, _is_all_true, _is_any_true, _is_zerotensor)}
+    _is_all_true, _is_any_true, _is_zerotensor)} | {"_conj_physical": conj_physical_method}
 FUNCTIONS |= _PRIVATE | {"nan_to_num_": nan_to_num_}
 METHODS |= _PRIVATE
-FUNCTIONS["conj_physical_"] = METHODS["conj_physical_"] = conj_physical_
+FUNCTIONS |= {"conj_physical": conj_physical, "conj_physical_": conj_physical_}
+METHODS |= {"conj_physical": conj_physical_method, "conj_physical_": conj_physical_}
 
 
 @with_out

@@ -32,7 +32,10 @@ def det_by_slogdet(A):
 
 
 def solve_by_qr(A, B, left, check_errors):
-    """Solves Q R X = B. A matrix counts as singular where an element on the diagonal of R is below rounding."""
+    """Solves Q R X = B. A matrix counts as singular where an element on the diagonal of R is below rounding.
+
+    What stands in the place of its solution is not what torch's CPU leaves there, as no host waits to look for one.
+    """
     is_vector = B.ndim == 1 or B.shape == A.shape[:-1]
     if is_vector:
         B = B.unsqueeze(-1)

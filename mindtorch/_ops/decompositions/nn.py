@@ -51,7 +51,8 @@ def _positive_weight(target, pos_weight):
 
 
 def cross_entropy_of_logits(self, target, weight, pos_weight):
-    miss = (-self).clamp(min=0) + (-self.abs()).exp().log1p()         # -log(sigmoid(self))
+    scores = ops.real(self)         # they come in the dtype of the target, which may be complex
+    miss = (-scores).clamp(min=0) + (-scores.abs()).exp().log1p()         # -log(sigmoid(self))
     return weighted((1 - target) * self + _positive_weight(target, pos_weight) * miss, weight)
 
 

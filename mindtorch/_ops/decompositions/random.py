@@ -1,7 +1,7 @@
 """Random numbers of other distributions from uniform ones."""
 from math import log1p, pi, sqrt
 
-from mindtorch._core.tensor.dtype import float32, float64, int64
+from mindtorch._core.tensor.dtype import float32, float64, int64, uint8
 from mindtorch._ops.decompositions.poisson import rejection_sample
 from mindtorch._ops.operators import ops
 
@@ -49,6 +49,12 @@ def bernoulli_by_uniform(self, p, generator):
 
 def exponential_by_uniform(self, lambd, generator):
     return (-_uniform_like(self, generator)).log1p() / -lambd
+
+
+def dropout_by_bits(self, mask, p):
+    """The elements whose bits of the mask are 1, the lowest of a byte first, over 1 - p; zeros for the others."""
+    bits = (mask.unsqueeze(-1) >> ops.arange(8, dtype=uint8, device=mask.device)) & 1
+    return self * (bits.flatten()[:self.numel()].reshape(self.shape) * (1 / (1 - p) if p < 1 else 0))
 
 
 def rrelu_by_uniform(self, noise, lower, upper, generator):

@@ -1,8 +1,20 @@
-"""Operators along a dimension: the most frequent element, running sums in logarithms."""
-from math import inf, prod
+"""The most frequent element, running sums in logarithms, histograms."""
+from math import inf, isfinite, prod
 
 from mindtorch._core.tensor.dtype import float64, int64
 from mindtorch._ops.operators import ops
+
+
+def histc_by_bincount(self, bins, low, high):
+    """Counts in equal bins; equal bounds mean the extreme elements, widened by 1 if these are equal, too."""
+    if low == high and self.numel():
+        low, high = self.min().item(), self.max().item()
+        if not (isfinite(low) and isfinite(high)):
+            raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+    if low == high:
+        low, high = low - 1, high + 1
+    inside = self[ops.logical_and(self >= low, self <= high)]
+    return ops.bincount(((inside - low) / (high - low) * bins).long().clamp(max=bins - 1), minlength=bins)
 
 
 def mode_by_runs(self, dim, keepdim):

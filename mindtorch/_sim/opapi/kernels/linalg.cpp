@@ -290,6 +290,19 @@ aclnnStatus prepareSvd(aclOpExecutor &executor, const Argument *arguments, const
 
 /* --- triangular systems --------------------------------------------------------------------------------------------*/
 
+/* Of real numbers: a zero on the diagonal leaves infinity, which products of complex numbers would make NaN. */
+void substitute(const Complex *a, Complex *b, int64_t n, bool upper, bool transpose, bool unit) {
+  for (int64_t step = 0; step < n; ++step) {
+    const bool downwards = upper == transpose;
+    const int64_t k = downwards ? step : n - 1 - step;
+    const double x = unit ? b[k].real() : b[k].real() / a[k + k * n].real();
+    b[k] = x;
+    for (int64_t i = downwards ? k + 1 : 0; i < (downwards ? n : k); ++i) {
+      b[i] -= (transpose ? a[k + i * n] : a[i + k * n]).real() * x;
+    }
+  }
+}
+
 aclError runTriangularSolve(const aclOpExecutor &executor) {
   const Operand &self = executor.operands[0];
   const int64_t n = rowsOf(self), columns = columnsOf(self);
@@ -301,7 +314,10 @@ aclError runTriangularSolve(const aclOpExecutor &executor) {
   return forEach(executor, {2, 2, 2, 2}, [&](const Operand *parts) {
     load(parts[0], b);
     load(parts[1], a);
-    if (n > 0 && columns > 0) {
+    if (categoryOf(self.type) != kComplex) {
+      const int64_t *flags = executor.attributes;
+      for (int64_t i = 0; i < columns; ++i) substitute(a, b + i * n, n, flags[0] != 0, flags[1] != 0, flags[2] != 0);
+    } else if (n > 0 && columns > 0) {
       lapackOf(executor).trsm(kColumns, kLeft, triangle, transpose, diagonal, sizeAs(n), sizeAs(columns), &one, a,
                               leadingOf(n), b, leadingOf(n));
     }

@@ -8,7 +8,7 @@
 namespace sim {
 namespace {
 
-enum Attribute { kDim, kCompute, kFirst, kRight, kSorter, kInverse, kCounts, kConsecutive };
+enum Attribute { kDim, kCompute, kFirst, kSorted, kRight, kSorter, kInverse, kCounts, kConsecutive };
 
 int64_t lineCount(const Operand &operand, int64_t length) { return length == 0 ? 0 : operand.count / length; }
 
@@ -133,12 +133,24 @@ void rank(const C *values, Ranked<C> *ranked, int64_t length) {
 }
 
 /* Each selects the outputs from the `length` elements in `ranked` and returns their number. */
+
+/* By the steps of torch's CPU: which of equal elements are chosen, and their order, are the same. */
 template <bool Largest>
 struct Top {
   template <class C>
+  static bool before(const Ranked<C> &a, const Ranked<C> &b) {
+    const C first = Largest ? b.value : a.value, second = Largest ? a.value : b.value;
+    return first < second || (isNan(second) && !isNan(first));
+  }
+  template <class C>
   static int64_t select(const aclOpExecutor &executor, Ranked<C> *ranked, int64_t length) {
     const int64_t count = executor.attributes[kFirst];
-    std::partial_sort(ranked, ranked + count, ranked + length, comesBefore<C, Largest>);
+    if (count * 64 <= length) {
+      std::partial_sort(ranked, ranked + count, ranked + length, before<C>);
+    } else if (count > 0) {
+      std::nth_element(ranked, ranked + count - 1, ranked + length, before<C>);
+      if (executor.attributes[kSorted] != 0) std::sort(ranked, ranked + count - 1, before<C>);
+    }
     return count;
   }
 };
@@ -268,7 +280,7 @@ aclnnStatus requireShapes(const aclOpExecutor &executor, const Shape &shape) {
   return ACLNN_SUCCESS;
 }
 
-/* self, k, dim, largest, sorted, valuesOut, indicesOut. Always sorted. */
+/* self, k, dim, largest, sorted, valuesOut, indicesOut */
 aclnnStatus prepareTopk(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &in = executor.operands[0];
   int32_t dim;
@@ -279,6 +291,7 @@ aclnnStatus prepareTopk(aclOpExecutor &executor, const Argument *arguments, cons
   if (in.rank > 0) shape.dims[dim] = k;
   SIM_TRY(requireShapes(executor, shape));
   executor.attributes[kFirst] = in.rank > 0 ? k : 1;
+  executor.attributes[kSorted] = arguments[4].integer;
   const Runs &runs = arguments[3].integer != 0 ? kSelect<Top<true>> : kSelect<Top<false>>;
   return prepareOrdered(executor, runs, dim, length);
 }
