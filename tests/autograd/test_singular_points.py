@@ -38,6 +38,7 @@ POINTS = [
     ([1.0, 1.0, 1.0], ["F.layer_norm(x, (3,))[:1]", "x.std()", "x.var()", "F.max_pool1d(x[None, None], 3)"]),
     ([0.0, 1.0, -1.0], ["F.smooth_l1_loss(x, t.zeros_like(x), beta=0.0)", "t.log(x)", "F.threshold(x, 0.0, -1.0)"]),
     ([-1.0, -2.0, -3.0], ["F.kl_div(x, t.tensor([0.0, 0.5, 0.5], device=x.device), reduction='sum')"]),
+    ([0.0, 0.5, -1.0], ["F.kl_div(t.ones_like(x), x, reduction='sum')", "F.kl_div(x, x.detach(), reduction='sum')"]),
     ([0.0, 0.5, 1.0], ["t.special.entr(x)", "t.logit(x, eps=1e-6)", "F.binary_cross_entropy(x, x.detach())",
         "F.binary_cross_entropy(x, t.tensor([1.0, 0.0, 0.0], device=x.device))"]),
     ([-200.0, 200.0, 0.0], ["F.binary_cross_entropy_with_logits(x, t.tensor([1.0, 0.0, 0.5], device=x.device))"]),
