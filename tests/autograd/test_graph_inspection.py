@@ -375,6 +375,18 @@ def enable_grad_has_no_effect_in_inference_mode(t, make):
         return states, t.is_grad_enabled(), jacobian.tolist()
 
 
+@case
+def checkpoints_of_inference_tensors(t, make):
+    with t.inference_mode():
+        made = make(2, 3).clone()
+
+    def run():
+        return t.utils.checkpoint.checkpoint(lambda x: x * 2, made, use_reentrant=False).is_inference()
+    with t.no_grad():
+        found = run()
+    return found, outcome_of(run)
+
+
 # --- names of nodes, which results print ------------------------------------------------------------------------------
 
 @case

@@ -88,3 +88,16 @@ def test_a_gradient_without_elements_has_a_history(expression, shape, device):
         gradient, = lib.autograd.grad(eval(expression, {"x": x}).sum(), x, create_graph=True)
         found.append((gradient.requires_grad, tuple(gradient.shape)))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("exponent", [2.5 + 1.6j, 0j, 1 + 0j, -1 + 0j, 1.0])
+@pytest.mark.parametrize("base", [0, 0.0, 0j])
+def test_slopes_of_powers_of_zero(base, exponent, device):
+    """0 for real exponents that are not negative alone."""
+    found = []
+    for lib, place in ((mindtorch, device), (torch, "cpu")):
+        power = lib.tensor([exponent], dtype=lib.complex64, device=place, requires_grad=True)
+        result = lib.tensor([base], device=place) ** power
+        result.backward(lib.ones_like(result))
+        found.append([value == 0 for value in power.grad.tolist()])
+    assert found[0] == found[1]
