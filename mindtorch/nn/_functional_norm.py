@@ -42,8 +42,10 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     """Mean 0 and variance 1 over each group of channels of a sample."""
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
-    if num_groups == 0:                 # which torch divides by before it asks for more
-        raise ZeroDivisionError("integer division or modulo by zero")
+    batch, channels, *image = input.shape
+    groups = [batch * channels // num_groups, num_groups, *image]       # ZeroDivisionError for none, as in torch
+    if groups[0] * math.prod(image) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {groups}")
     return _composites.group_norm(input, num_groups, weight, bias, eps)
 
 

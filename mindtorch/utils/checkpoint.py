@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.autograd.engine import current_graph_task_id, runs_whole_graph
+from mindtorch._core.autograd.node import is_grad_enabled
 from mindtorch._core.operators import autocast as _autocast
+from mindtorch._core.tensor.factories import empty
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.autograd import Function, backward
 from mindtorch.autograd.grad_mode import enable_grad
@@ -338,7 +340,19 @@ def _metadata(tensor):
     return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
 
 
+class _Saves(Function):
+    """What saves its arguments, as torch's checkpoint does: it refuses those of inference mode."""
+
+    @staticmethod
+    def forward(ctx, number, *tensors):
+        ctx.save_for_backward(*tensors)
+        return number.clone()
+
+
 def _recomputed(function, args, kwargs, context_fn, determinism_check, preserve, early_stop):
+    of_inference = [value for value in args if isinstance(value, TensorBase) and value.is_inference()]
+    if of_inference and is_grad_enabled():
+        _Saves.apply(empty(0, requires_grad=True), *of_inference)
     first, second = context_fn()
     arguments = (*args, *kwargs.values())
     state, autocast = _RandomState(arguments) if preserve else None, _autocast.get_state()

@@ -28,7 +28,7 @@ AROUND = {"inner", "vdot", "kron", "matmul", "matrix_exp", "nansum", "nanmean", 
           "nn.functional.pairwise_distance", "nn.functional.max_unpool1d", "nn.functional.gelu", "square", "add", "mul",
           "nn.functional.embedding", "nn.functional.batch_norm", "masked.sum", "masked.prod", "masked.softmax",
           "logaddexp", "sigmoid", "nn.functional.softmin", "nn.functional.instance_norm", "nn.functional.rms_norm",
-          "sum_to_size", "lerp"}
+          "sum_to_size", "lerp", "tensordot", "nn.functional.bilinear"}
 # linalg.pinv of Hermitian matrices ends in a product in torch, here in its own derivative; torch reduces to a size by
 # a plain sum. Both keep the dtype here.
 OTHERWISE = {"cpu": {"linalg.pinv:hermitian"},
@@ -106,6 +106,15 @@ def test_dtypes_of_results(device):
         wrong = [text for name in compared(device) if name not in OTHERWISE[device]
                  for text in differences(name, device)]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_bilinear_is_no_product_of_matrices(dtype, device):
+    def outcome_of(lib, place):
+        one, weight = (lib.ones(shape, dtype=getattr(lib, dtype), device=place) for shape in ((3, 4), (2, 4, 4)))
+        with lib.autocast(place, dtype=lib.bfloat16):
+            return str(lib.nn.functional.bilinear(one, one, weight).dtype)
+    assert outcome_of(mindtorch, device) == outcome_of(torch, "cpu")
 
 
 def test_torch_has_its_own_lists_back():

@@ -362,6 +362,31 @@ def views_made_in_inference_mode(t, make):
     return refusal, outcome_of(lambda: other.grad_fn)
 
 
+@case
+def enable_grad_has_no_effect_in_inference_mode(t, make):
+    a = make(2, 3)
+    with t.inference_mode(), t.enable_grad():
+        b = make(2, 3).detach().requires_grad_()
+        made = [a * a, b * b, b.exp(), t.stack([a, b])]
+        jacobian = t.autograd.functional.jacobian(lambda x: x.logsumexp(-1), b.detach())
+        with t.inference_mode(False):
+            made.append(a * a)
+        states = [(each.requires_grad, each.is_inference()) for each in made]
+        return states, t.is_grad_enabled(), jacobian.tolist()
+
+
+@case
+def checkpoints_of_inference_tensors(t, make):
+    with t.inference_mode():
+        made = make(2, 3).clone()
+
+    def run():
+        return t.utils.checkpoint.checkpoint(lambda x: x * 2, made, use_reentrant=False).is_inference()
+    with t.no_grad():
+        found = run()
+    return found, outcome_of(run)
+
+
 # --- names of nodes, which results print ------------------------------------------------------------------------------
 
 @case

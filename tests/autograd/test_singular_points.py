@@ -38,6 +38,7 @@ POINTS = [
     ([1.0, 1.0, 1.0], ["F.layer_norm(x, (3,))[:1]", "x.std()", "x.var()", "F.max_pool1d(x[None, None], 3)"]),
     ([0.0, 1.0, -1.0], ["F.smooth_l1_loss(x, t.zeros_like(x), beta=0.0)", "t.log(x)", "F.threshold(x, 0.0, -1.0)"]),
     ([-1.0, -2.0, -3.0], ["F.kl_div(x, t.tensor([0.0, 0.5, 0.5], device=x.device), reduction='sum')"]),
+    ([0.0, 0.5, -1.0], ["F.kl_div(t.ones_like(x), x, reduction='sum')", "F.kl_div(x, x.detach(), reduction='sum')"]),
     ([0.0, 0.5, 1.0], ["t.special.entr(x)", "t.logit(x, eps=1e-6)", "F.binary_cross_entropy(x, x.detach())",
         "F.binary_cross_entropy(x, t.tensor([1.0, 0.0, 0.0], device=x.device))"]),
     ([-200.0, 200.0, 0.0], ["F.binary_cross_entropy_with_logits(x, t.tensor([1.0, 0.0, 0.5], device=x.device))"]),
@@ -86,4 +87,17 @@ def test_a_gradient_without_elements_has_a_history(expression, shape, device):
         x = lib.zeros(shape, device=place, requires_grad=True)
         gradient, = lib.autograd.grad(eval(expression, {"x": x}).sum(), x, create_graph=True)
         found.append((gradient.requires_grad, tuple(gradient.shape)))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("exponent", [2.5 + 1.6j, 0j, 1 + 0j, -1 + 0j, 1.0])
+@pytest.mark.parametrize("base", [0, 0.0, 0j])
+def test_slopes_of_powers_of_zero(base, exponent, device):
+    """0 for real exponents that are not negative alone."""
+    found = []
+    for lib, place in ((mindtorch, device), (torch, "cpu")):
+        power = lib.tensor([exponent], dtype=lib.complex64, device=place, requires_grad=True)
+        result = lib.tensor([base], device=place) ** power
+        result.backward(lib.ones_like(result))
+        found.append([value == 0 for value in power.grad.tolist()])
     assert found[0] == found[1]

@@ -349,8 +349,7 @@ class Writer:
         """All but the integers that a view shows of fractions with a history, which torch loses, and unfolded tensors,
         whose elements lie on each other."""
         return self.tensors(lambda t: (t._base is None or t._base.dtype == t.dtype or not t._base.requires_grad)
-                            and (0 in t.stride() or 1 + sum(
-                                (n - 1) * s for n, s in zip(t.shape, t.stride(), strict=True)) >= t.numel()))
+                            and not overlaps_itself(t))
 
     def output(self, operands):
         """A variable for out=, which shares no memory with others: where it is resized, they lose it here alone."""
@@ -584,6 +583,12 @@ def share_memory(*tensors):
     if any(tensor._is_zerotensor() for tensor in tensors):      # torch's zeros without memory, as sgn's gradient
         return False
     return len({tensor.untyped_storage().data_ptr() for tensor in tensors}) == 1
+
+
+def overlaps_itself(tensor):
+    """Whether elements lie on each other, as those of unfolded tensors; expanded ones do not count."""
+    return 0 not in tensor.stride() and tensor.numel() > 1 + sum(
+        (n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
 
 
 def broadcasts(one, other):

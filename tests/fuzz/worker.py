@@ -60,6 +60,8 @@ CONDITIONS = {
         each.unique().numel() < each.numel() for each in operands(statement, names)),
     "an operand has no elements": lambda statement, names: any(not each.numel() for each in operands(statement, names)),
     "an operand is expanded": lambda statement, names: any(0 in each.stride() for each in operands(statement, names)),
+    "elements of an operand lie on each other": lambda statement, names: any(
+        map(programs.overlaps_itself, operands(statement, names))),
     "operands share memory": lambda statement, names: any(
         programs.share_memory(*pair) for pair in itertools.combinations(operands(statement, names), 2)),
     "a fraction does not fit the integers": does_not_fit,

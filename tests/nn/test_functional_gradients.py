@@ -182,3 +182,44 @@ def test_the_tangent_of_a_norm_of_close_elements_far_from_zero(name, device):
     # With d half of the difference, normal elements are d / sqrt(d ** 2 + eps); the tangent has 2 * d.
     slope = -0.01612863462579483
     np.testing.assert_allclose(tangent.flatten().tolist(), [slope, -slope], rtol=1e-12)
+
+
+# What does not depend on the input's elements is a second derivative of zeros, not of a constant: calls of (F, x).
+LINEAR = {
+    "avg_pool1d": lambda f, x: f.avg_pool1d(x[0], 2), "avg_pool2d": lambda f, x: f.avg_pool2d(x, 2),
+    "avg_pool3d": lambda f, x: f.avg_pool3d(x, 2), "max_pool2d": lambda f, x: f.max_pool2d(x, 2),
+    "adaptive_avg_pool1d": lambda f, x: f.adaptive_avg_pool1d(x[0], 3),
+    "adaptive_avg_pool1d of one": lambda f, x: f.adaptive_avg_pool1d(x[0], 1),
+    "adaptive_avg_pool2d": lambda f, x: f.adaptive_avg_pool2d(x, 3),
+    "adaptive_avg_pool3d": lambda f, x: f.adaptive_avg_pool3d(x, (1, 3, 3)),
+    "adaptive_max_pool1d": lambda f, x: f.adaptive_max_pool1d(x[0], 3),
+    "adaptive_max_pool2d": lambda f, x: f.adaptive_max_pool2d(x, 3),
+    "adaptive_max_pool3d": lambda f, x: f.adaptive_max_pool3d(x, (1, 3, 3)),
+    **{f"pad {mode} {dims}": lambda f, x, mode=mode, dims=dims: f.pad(x if dims > 1 else x[0], (1,) * 2 * dims, mode)
+       for mode in ("reflect", "replicate", "circular") for dims in (1, 2)},
+    "pad replicate 3": lambda f, x: f.pad(x, (1,) * 6, "replicate"),
+    "nll_loss": lambda f, x: f.nll_loss(x[0, 0], x[0, 0, :, 0].detach().long() * 0),
+    "nll_loss of images": lambda f, x: f.nll_loss(x, x[:, 0].detach().long() * 0),
+    "interpolate": lambda f, x: f.interpolate(x, scale_factor=2), "unfold": lambda f, x: f.unfold(x, 2),
+}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_whether_the_gradient_of_a_linear_function_has_a_history(name, device):
+    found = []
+    for lib, place in ((mindtorch, device), (torch, "cpu")):
+        x = lib.tensor(numbers((2, 3, 4, 4), 0).tolist(), device=place, requires_grad=True)
+        result = LINEAR[name](lib.nn.functional, x)
+        gradient, = lib.autograd.grad(result.sum(), x, create_graph=True)
+        second = lib.autograd.grad(gradient.sum(), x)[0].tolist() if gradient.requires_grad else None
+        found.append((gradient.requires_grad, second))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("shape", "groups"), [((1, 2), 2), ((1, 3), 2), ((2, 2), 0), ((1, 0, 3), 0), ((1, 2), -1)])
+def test_group_norm_looks_for_several_values_of_a_group(shape, groups, device):
+    with pytest.raises(Exception) as expected:      # noqa: PT011 - the type is compared below
+        theirs.group_norm(torch.ones(shape), groups)
+    with pytest.raises(type(expected.value)) as raised:
+        ours.group_norm(mindtorch.ones(shape, device=device), groups)
+    assert str(raised.value) == str(expected.value)

@@ -409,3 +409,17 @@ def test_matrices_with_nan_are_refused(name):
         call(torch)
     with pytest.raises(mindtorch.linalg.LinAlgError, match=re.escape(str(theirs.value))):
         call(mindtorch)
+
+
+@pytest.mark.filterwarnings("ignore:torch.triangular_solve is deprecated:UserWarning")
+@pytest.mark.parametrize("chosen", [(0,), (1,), (0, 1)])
+def test_gradients_of_the_copy_that_triangular_solve_returns(chosen, device):
+    """It is no solution: its gradient does not depend on the matrix."""
+    found = []
+    for lib, place in ((mindtorch, device), (torch, "cpu")):
+        matrix = lib.tensor([[2.0, 1.0], [0.0, 3.0]], device=place, requires_grad=True)
+        b = lib.tensor([[1.0], [2.0]], device=place, requires_grad=True)
+        results = lib.triangular_solve(b, matrix)
+        gradients = lib.autograd.grad([results[i].sum() for i in chosen], (matrix, b), create_graph=True)
+        found.append([(each.requires_grad, tuple(each.shape)) for each in gradients])
+    assert found[0] == found[1]

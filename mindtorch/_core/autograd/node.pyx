@@ -34,11 +34,9 @@ cdef tuple NO_ARGUMENTS = ()
 cdef extern from *:
     """
     static _Thread_local int mindtorch_grad_disabled;
-    static _Thread_local int mindtorch_inference;
     static _Thread_local int mindtorch_saves_inference;
     """
     int mindtorch_grad_disabled
-    int mindtorch_inference
     int mindtorch_saves_inference
 
 
@@ -50,6 +48,7 @@ THREAD = threading.local()                 # .saved_hooks: the stack of (pack, u
 cdef enum:                                 # reasons not to record, as bits of mindtorch_grad_disabled
     NO_GRAD = 1
     BELOW_AUTOGRAD = 2
+    INFERENCE = 4                          # in which enable_grad has no effect
 
 
 cdef bint grad_enabled() noexcept:
@@ -63,7 +62,7 @@ cdef bint is_below_autograd() noexcept:
 cdef int set_grad_enabled(bint enabled) noexcept:
     cdef int before = not mindtorch_grad_disabled & NO_GRAD
     global mindtorch_grad_disabled
-    mindtorch_grad_disabled = mindtorch_grad_disabled & BELOW_AUTOGRAD | (0 if enabled else NO_GRAD)
+    mindtorch_grad_disabled = mindtorch_grad_disabled & ~NO_GRAD | (0 if enabled else NO_GRAD)
     return before
 
 
@@ -71,7 +70,7 @@ def set_below_autograd(bint below):
     """Set whether this thread runs a handler of __torch_dispatch__, in which nothing is recorded; returns the state."""
     global mindtorch_grad_disabled
     before = bool(is_below_autograd())
-    mindtorch_grad_disabled = mindtorch_grad_disabled & NO_GRAD | (BELOW_AUTOGRAD if below else 0)
+    mindtorch_grad_disabled = mindtorch_grad_disabled & ~BELOW_AUTOGRAD | (BELOW_AUTOGRAD if below else 0)
     return before
 
 
@@ -81,7 +80,7 @@ def below_autograd():
 
 
 cdef bint inference_enabled() noexcept:
-    return mindtorch_inference
+    return mindtorch_grad_disabled & INFERENCE
 
 
 cdef bint saves_inference() noexcept:
@@ -130,16 +129,16 @@ def is_inference_mode_enabled():
         ...     print(torch.is_inference_mode_enabled())
         True
     """
-    return bool(mindtorch_inference)
+    return bool(inference_enabled())
 
 
 def _set_inference_mode(bint enabled):
     """Set inference mode of this thread; returns the mode before."""
-    global mindtorch_inference
-    before = bool(mindtorch_inference)
+    global mindtorch_grad_disabled
+    before = bool(inference_enabled())
     if enabled != before:
         tensor_module.inference_threads += 1 if enabled else -1
-    mindtorch_inference = enabled
+    mindtorch_grad_disabled = mindtorch_grad_disabled & ~INFERENCE | (INFERENCE if enabled else 0)
     return before
 
 

@@ -213,7 +213,7 @@ def adaptive_avg_pool1d(input, output_size):
     """Averages over `output_size` windows of nearly equal sizes that cover the last dimension."""
     sizes = adaptive_sizes("adaptive_avg_pool1d", 1, input, output_size)
     _require_line(input, "adaptive_avg_pool1d")
-    return _ATEN["_adaptive_avg_pool2d"](input.unsqueeze(-2), [1, *sizes]).squeeze(-2)
+    return adaptive_avg_pool(2, input.unsqueeze(-2), [1, *sizes]).squeeze(-2)
 
 
 def adaptive_avg_pool(dims, input, output_size):

@@ -4,7 +4,7 @@ from math import prod
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.operators.autocast import with_autocast_policy
+from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
 from mindtorch._core.python.torch_function import overridable
 from mindtorch._core.tensor.dtype import int8, int32, uint8
 from mindtorch._core.tensor.factories import empty
@@ -112,7 +112,7 @@ def tensordot(a, b, dims=2, out=None):
     left = a.permute(free_a + of_a).reshape(prod(a.shape[d] for d in free_a), inner_size)
     right = b.permute(of_b + free_b).reshape(inner_size, prod(b.shape[d] for d in free_b))
     # As in torch, a single sum of products is no matrix product, which autocast would give another dtype.
-    product = _OPS["mm"](left, right) if shape else _dot(left.reshape(-1), right.reshape(-1))
+    product = _OPS["mm"](left, right) if prod(shape) != 1 else _dot(left.reshape(-1), right.reshape(-1))
     result = product.reshape(shape)
     return result if out is None else _composite.written("tensordot", result, out, same_dtype=True)
 
@@ -372,6 +372,7 @@ _where = _OPS["where"]
 
 
 @with_autocast_policy("bilinear")
+@without_autocast
 def bilinear(input1, input2, weight, bias=None):
     """input1 @ weight[k] @ input2 + bias[k] for each k: (..., n), (..., m) and (o, n, m) give (..., o)."""
     _require_tensors("bilinear", input1=input1, input2=input2, weight=weight)

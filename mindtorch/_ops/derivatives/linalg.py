@@ -115,18 +115,21 @@ def solve_backward_A(grad, A, B, result, left):
     return -(grad_B @ _adjoint(result)) if left else -(_adjoint(result) @ grad_B)
 
 
-def triangular_solve_backward_self(grad, A, upper, transpose, unitriangular):
-    """The solution for op(A)^H and the gradient."""
-    return ops.triangular_solve(grad, A.conj(), upper, not transpose, unitriangular)[0]
+def triangular_solve_backward(grads, A, result, upper, transpose, unitriangular, wanted):
+    """The solution for op(A)^H and the gradient, grad_B; and -grad_B @ X^H in the triangle that was read.
 
-
-def triangular_solve_backward_A(grad, grad_copy, A, result, upper, transpose, unitriangular):
-    """-grad_B @ X^H in the triangle that was read; the copy of A adds its own gradient."""
-    grad_B = triangular_solve_backward_self(grad, A, upper, transpose, unitriangular)
+    The copy of A adds its own gradient.
+    """
+    grad, of_copy = grads
+    if grad is None:
+        return ops.zeros_like(result), of_copy
+    grad_B = ops.triangular_solve(grad, A.conj(), upper, not transpose, unitriangular)[0]
+    if not wanted[1]:
+        return grad_B, None
     product = -(result.conj() @ grad_B.transpose(-1, -2)) if transpose else -(grad_B @ _adjoint(result))
     offset = 1 if unitriangular else 0
     product = _upper(product, offset) if upper else _lower(product, -offset)
-    return product + grad_copy
+    return grad_B, product if of_copy is None else product + of_copy
 
 
 # --- factorisations --------------------------------------------------------------------------------------------------

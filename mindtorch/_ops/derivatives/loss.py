@@ -86,11 +86,9 @@ def multilabel_margin_tangent(grad, self, target, reduction, is_target):
 
 
 def kl_div_target_backward(grad, self, target, reduction, log_target):
-    """log(t) + 1 - x, or exp(t) (t + 1 - x) of logarithms t. ACLNN has it from CANN 9.0 on only."""
+    """log(t) + 1 - x, NaN unless t > 0, or exp(t) (t + 1 - x) of logarithms t. ACLNN has it from CANN 9.0 on only."""
     if log_target:
         slope = target.exp() * (target + 1 - self)
     else:
-        positive = target > 0
-        logs = ops.where(positive, target, ops.ones_like(target)).log() + 1
-        slope = ops.where(positive, logs, ops.zeros_like(logs)) - self
+        slope = ops.where(target > 0, target, float("nan")).log() + 1 - self
     return _gradient_of_each(grad, slope, reduction) * slope

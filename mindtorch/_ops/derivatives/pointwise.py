@@ -27,21 +27,22 @@ def pow_backward_self(grad, self, exponent):
     return ops.where(exponent == 0, ops.zeros_like(slope), grad * slope.conj())
 
 
+def _is_not_negative(exponent):
+    return (exponent.real >= 0) & (exponent.imag == 0) if exponent.is_complex() else exponent >= 0
+
+
 def pow_backward_exponent(grad, self, exponent, result):
-    """result * log(self), and 0 where self is 0 and the exponent is not negative."""
+    """result * log(self), and 0 where self is 0 and the exponent is real and not negative."""
     if isinstance(self, (int, float, complex)):
         if self == 0:
-            least = exponent.real if exponent.is_complex() else exponent
-            return ops.where(least >= 0, ops.zeros_like(grad), grad * (result * float("-inf")))
+            return ops.where(_is_not_negative(exponent), ops.zeros_like(grad), grad * (result * float("-inf")))
         from cmath import log
         slope = log(self)
         if not isinstance(self, complex) and not exponent.is_complex():
             slope = slope.real if self > 0 else math.nan
         return grad * (result * slope).conj()
     slope = result * (self.to(result.dtype) if result.is_complex() else self).log()
-    if exponent.is_complex():
-        return ops.where((self == 0) & (exponent.real >= 0), ops.zeros_like(slope), grad * slope.conj())
-    return ops.where((self == 0) & (exponent >= 0), ops.zeros_like(slope), grad * slope.conj())
+    return ops.where((self == 0) & _is_not_negative(exponent), ops.zeros_like(slope), grad * slope.conj())
 
 
 def extremum_backward(grad, self, other, loses):

@@ -141,6 +141,8 @@ def prod_dim_backward(grad, self, result, dim, keepdim):
 
 def prod_backward(grad, self, result):
     """That of the product along the only dimension of a flat tensor."""
+    if not self.dim():
+        return grad
     return prod_dim_backward(grad, self.reshape(-1), result, 0, False).reshape(self.shape)
 
 

@@ -274,8 +274,8 @@ double bceWithLogitsGrad(const double *x, double) {
 double bceWithLogitsTargetGrad(const double *x, double) { return x[2] * ((x[3] - 1) * softplus(-x[0]) - x[0]); }
 
 double klDiv(const double *x, double) { return x[1] > 0 ? x[1] * (std::log(x[1]) - x[0]) : x[1] == 0 ? 0 : NAN; }
-double klDivGrad(const double *x, double) { return x[1] > 0 ? -x[1] : 0.0; }
-double klDivTargetGrad(const double *x, double) { return x[1] > 0 ? std::log(x[1]) + 1 - x[0] : 0.0; }
+double klDivGrad(const double *x, double) { return -x[1]; }
+double klDivTargetGrad(const double *x, double) { return x[1] > 0 ? std::log(x[1]) + 1 - x[0] : NAN; }
 double klDivLogTarget(const double *x, double) { return std::exp(x[1]) * (x[1] - x[0]); }
 double klDivLogTargetGrad(const double *x, double) { return -std::exp(x[1]); }
 double klDivLogTargetTargetGrad(const double *x, double) { return std::exp(x[1]) * (x[1] - x[0] + 1); }
