@@ -11,12 +11,14 @@ from mindtorch._core.autograd.node import is_grad_enabled as grad_enabled
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format
 from mindtorch._core.python.torch_function import DisableTorchFunctionSubclass
 from mindtorch._core.tensor import copy_cast
+from mindtorch._core.tensor import dtype as dtypes
 from mindtorch._core.tensor.factories import tensor_from_data
-from mindtorch._core.tensor.tensor import Size, TensorBase
+from mindtorch._core.tensor.tensor import Size, TensorBase, device
 from mindtorch._core.tensor.views import view_as_real
-from mindtorch._ops.composite.common import c_type, scalar_type
+from mindtorch._ops.composite.common import _SCALAR_TYPES, c_type, scalar_type
 
 METHODS = {}
+_LEGACY_DTYPES = {legacy: getattr(dtypes, name) for name, (legacy, _) in _SCALAR_TYPES.items()}     # "Float"
 
 
 def _method(function):
@@ -206,6 +208,38 @@ METHODS |= {
 
 
 # --- old and rare forms ----------------------------------------------------------------------------------------------
+
+def type_(self, dtype=None, non_blocking=False):
+    """Without arguments the legacy type string; else the tensor cast to a dtype or to a legacy type, or its string."""
+    place = self.device
+    if dtype is None:
+        where = "" if place.type == "cpu" else f"{place.type}."
+        return f"torch.{where}{'sparse.' * self.is_sparse}{scalar_type(self.dtype)}Tensor"
+    if isinstance(dtype, type):                  # torch.LongTensor, torch.npu.LongTensor
+        module = dtype.__module__.replace("mindtorch", "torch", 1)
+        dtype = f"{module}.{dtype.__name__}" if module in ("torch", "torch.npu", "torch.cuda") else dtype.__name__
+    if isinstance(dtype, str):
+        given = dtype
+        where, _, name = given.removeprefix("torch.").removesuffix("Tensor").rpartition(".")
+        dtype = _LEGACY_DTYPES.get(name) if name else dtypes.get_default_dtype()
+        if (dtype is None or where not in ("", "npu", "cuda") or not given.startswith("torch.")
+                or not given.endswith("Tensor")):
+            raise ValueError(f"invalid type: '{given}'")
+        named = device(where or "cpu")
+        if named.type == "cuda":                 # else "cuda" is read as "npu"
+            raise RuntimeError("Cannot initialize CUDA without ATen_cuda library.")
+        place = place if named.type == place.type else named
+    if not isinstance(dtype, dtypes.dtype):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    if not isinstance(non_blocking, bool):
+        raise TypeError("type(): argument 'non_blocking' (position 2) must be bool, not "
+                        f"{type(non_blocking).__name__}")
+    return self.to(place, dtype, non_blocking)
+
+
+type_.__name__ = "type"
+METHODS["type"] = type_
+
 
 @_method
 def new(self, *args, device=None):

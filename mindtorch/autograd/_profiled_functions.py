@@ -24,7 +24,7 @@ _OTHER_FUNCTIONS = {
     "zeros_like": factories.zeros_like, "linear": composites.linear, "item": conversion.item,
     "numpy_T": views.transposed, "mT": views.matrix_transposed,
     "mH": views.adjoint, "matrix_H": views.conjugate_transposed}
-_CONVERSIONS = ("to", "cpu", "npu", "type", "type_as", "float", "double", "half", "bfloat16", "byte", "char", "short",
+_CONVERSIONS = ("to", "cpu", "npu", "type_as", "float", "double", "half", "bfloat16", "byte", "char", "short",
                 "int", "long", "bool", "cfloat", "cdouble")
 # Functions of nn.functional that are one operator in torch, of this name, and several here.
 _OF_FUNCTIONAL = {"cross_entropy": "cross_entropy_loss", "nll_loss": "nll_loss_nd"} | {

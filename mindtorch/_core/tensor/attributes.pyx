@@ -234,13 +234,6 @@ def is_signed(input):
     return DTYPES[<int>self.dtype].is_signed
 
 
-def is_same_size(input, other):
-    """Whether two tensors have the same shape."""
-    cdef TensorBase self = require_tensor(input, b"is_same_size", b"input", 1)
-    cdef TensorBase like = require_tensor(other, b"is_same_size", b"other", 2)
-    return has_same_shape(self, like)
-
-
 def result_type(tensor, other):
     """The dtype in which an operator on the two computes; each is a tensor or a number."""
     cdef Scalar number, second
@@ -302,7 +295,7 @@ PROPERTIES = {
     "device": device, "layout": layout, "is_cpu": is_cpu, "is_npu": is_npu,
     "is_meta": is_meta}
 
-FUNCTIONS = {f.__name__: f for f in (numel, is_floating_point, is_complex, is_signed, is_same_size, get_device)}
+FUNCTIONS = {f.__name__: f for f in (numel, is_floating_point, is_complex, is_signed, get_device)}
 
 METHODS = dict(
     FUNCTIONS, dim=dim, ndimension=dim, size=size, stride=stride, storage_offset=storage_offset, nelement=numel,

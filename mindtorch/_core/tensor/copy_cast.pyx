@@ -22,9 +22,8 @@ from mindtorch._core.rules.infer cimport (
 )
 from mindtorch._core.tensor.attributes cimport is_contiguous_in_order
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, KIND, SCALAR_TYPE_NAMES, BFloat16, Bool, Byte, Char, ComplexDouble,
-    ComplexFloat, Double, Float, Half, Int, Long, Scalar, Short, default_dtype, dtype, dtype_name, is_scalar,
-    to_scalar_type,
+    COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, KIND, BFloat16, Bool, Byte, Char, ComplexDouble,
+    ComplexFloat, Double, Float, Half, Int, Long, Scalar, Short, dtype, dtype_name, is_scalar,
 )
 from mindtorch._core.tensor.tensor cimport (
     CPU, NPU, TENSOR_SLOTS, Shape, Storage, bump_version, copy_data, device, device_of, empty_like_tensor,
@@ -404,32 +403,6 @@ def cdouble(TensorBase self, memory_format=None):
     return cast(self, ComplexDouble, memory_format, b"cdouble")
 
 
-def type_(TensorBase self, dtype=None, non_blocking=False):
-    """Without arguments the legacy type string; else the tensor cast to a dtype or to a legacy type, or its string."""
-    cdef int device_type = self.device_type, device_index = self.device_index
-    cdef ScalarType code
-    cdef device place
-    if dtype is None:
-        return legacy_type_name(self)
-    if isinstance(dtype, type):                  # torch.LongTensor, torch.npu.LongTensor
-        module = dtype.__module__.replace("mindtorch", "torch", 1)
-        dtype = f"{module}.{dtype.__name__}" if module in ("torch", "torch.npu", "torch.cuda") else dtype.__name__
-    if isinstance(dtype, str):
-        where, _, name = dtype.removeprefix("torch.").removesuffix("Tensor").rpartition(".")
-        if (name not in SCALAR_TYPE_NAMES and dtype != "torch.Tensor" or where not in ("", "npu", "cuda")
-                or not dtype.startswith("torch.") or not dtype.endswith("Tensor")):
-            raise ValueError(f"invalid type: '{dtype}'")
-        code = <ScalarType><int>SCALAR_TYPE_NAMES.index(name) if name else default_dtype()
-        place = device(where or "cpu")
-        if place.type == "cuda":                 # else "cuda" is read as "npu"
-            raise RuntimeError("Cannot initialize CUDA without ATen_cuda library.")
-        if (place.type_code == NPU) != (device_type == NPU):
-            resolve_device(place, &device_type, &device_index)
-    else:
-        code = to_scalar_type(dtype, self.dtype)
-    return to_copy(self, code, device_type, device_index, require_bool(non_blocking, b"type", b"non_blocking"), False)
-
-
 def type_as(TensorBase self, other):
     """Cast and moved to the dtype and device of `other`."""
     cdef TensorBase like = require_tensor(other, b"type_as", b"other", 1)
@@ -531,9 +504,9 @@ def detach_(TensorBase input):
 FUNCTIONS = {"clone": clone, "detach": detach, "detach_": detach_}
 
 METHODS = dict(
-    FUNCTIONS, contiguous=contiguous_method, copy_=copy_, resize_=resize_, to=to, cpu=cpu, npu=npu, type=type_,
-    type_as=type_as, float=float_, double=double, half=half, bfloat16=bfloat16, byte=byte, char=char_, short=short_,
-    int=int_, long=long_, bool=bool_, cfloat=cfloat, cdouble=cdouble)
+    FUNCTIONS, contiguous=contiguous_method, copy_=copy_, resize_=resize_, to=to, cpu=cpu, npu=npu, type_as=type_as,
+    float=float_, double=double, half=half, bfloat16=bfloat16, byte=byte, char=char_, short=short_, int=int_,
+    long=long_, bool=bool_, cfloat=cfloat, cdouble=cdouble)
 
 for name, method in METHODS.items():          # `float` is a type of C, so its method is float_ here
     method.__name__ = name

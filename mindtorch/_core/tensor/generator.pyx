@@ -12,18 +12,14 @@ from libc.stdint cimport int32_t, int64_t, intptr_t, uint32_t, uint64_t, uintptr
 
 from mindtorch._core.python.conversion import from_numpy
 from mindtorch._core.tensor.dtype import uint8
+from mindtorch._core.tensor.twister_state import pack_twister_state, unpack_twister_state
 
 from mindtorch._core.python.conversion cimport raise_wrong_type
 from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, META, NPU, TensorBase, device, make_device, resolve_device
 
 
 # --- the numbers of the CPU's generator ------------------------------------------------------------------------------
-# A stream of 32-bit Mersenne Twister words, and its state in the form that torch saves.
-
-# torch's record: the seed, the state of MT19937, and the half of a Box-Muller pair that was not returned yet.
-_STATE_FORMAT = np.dtype([
-    ("seed", "u8"), ("left", "i4"), ("seeded", "i4"), ("next", "u8"), ("key", "u8", 624), ("normal_x", "f8"),
-    ("normal", "f8"), ("normal_rho", "f8"), ("has_normal", "i4"), ("_", "i4"), ("float_normal", "f4"), ("__", "i4")])
+# A stream of 32-bit Mersenne Twister words.
 
 cdef enum:
     WORDS = 624             # of the state
@@ -141,29 +137,12 @@ class MersenneTwister:
 
     def get_state(self):
         """The state as bytes that torch's CPU generator takes as well."""
-        twister = self._bits.state["state"]
-        cdef long used = twister["pos"]
-        record = np.zeros((), _STATE_FORMAT)
-        record["seed"], record["seeded"], record["key"] = self.seed, 1, twister["key"]
-        record["left"], record["next"] = (1, 0) if used == WORDS else (625 - used, used)
-        if self.normal is not None:
-            record["normal"], record["has_normal"] = self.normal, 1
-        return np.frombuffer(record.tobytes(), np.uint8).copy()
+        return pack_twister_state(self.seed, self._bits.state["state"], self.normal)
 
     def set_state(self, state):
         """Go on from `state`, an array of bytes; RuntimeError for one of another size."""
-        cdef Py_ssize_t size = len(state), wanted = _STATE_FORMAT.itemsize
-        if size != wanted:
-            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {wanted} but found the input RNG "
-                               f"state size to be {size}")
-        record = np.frombuffer(state.tobytes(), _STATE_FORMAT)[0]
-        cdef long left = record["left"]
-        cdef long used = 624 if left == 1 else 625 - left
-        if not 0 <= used <= WORDS:
-            raise RuntimeError("Invalid mt19937 state")
-        self.seed = int(record["seed"])
-        self._restore({"key": record["key"].astype(np.uint32), "pos": used})
-        self.normal = float(record["normal"]) if record["has_normal"] else None
+        self.seed, twister, self.normal = unpack_twister_state(state)
+        self._restore(twister)
 
 
 # --- Generator -------------------------------------------------------------------------------------------------------

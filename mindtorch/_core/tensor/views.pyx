@@ -1040,14 +1040,6 @@ def transpose_(TensorBase self, dim0, dim1):
     return adopt_view(self, transpose(self, dim0, dim1))
 
 
-def swapaxes_(TensorBase self, axis0, axis1):
-    return adopt_view(self, transpose(self, axis0, axis1))
-
-
-def swapdims_(TensorBase self, dim0, dim1):
-    return adopt_view(self, transpose(self, dim0, dim1))
-
-
 def t_(TensorBase self):
     return adopt_view(self, t(self))
 
@@ -1214,8 +1206,7 @@ METHODS = dict(
     FUNCTIONS, unfold=unfold, view=view_method, reshape=reshape_method, permute=permute_method, expand=expand_method,
     conj=conj, _conj=_conj, _neg_view=_neg_view, is_conj=is_conj, is_neg=is_neg, resolve_conj=resolve_conj,
     resolve_neg=resolve_neg, split=split_method, view_as=view_as, reshape_as=reshape_as, expand_as=expand_as,
-    squeeze_=squeeze_, unsqueeze_=unsqueeze_, transpose_=transpose_, swapaxes_=swapaxes_, swapdims_=swapdims_, t_=t_,
-    as_strided_=as_strided_)
+    squeeze_=squeeze_, unsqueeze_=unsqueeze_, transpose_=transpose_, t_=t_, as_strided_=as_strided_)
 
 del METHODS["broadcast_to"]             # of composite/shape.py
 FUNCTIONS |= {f.__name__: f for f in (

@@ -535,6 +535,22 @@ def swapdims(input, dim0, dim1):
     return _VIEWS["transpose"](input, dim0, dim1)
 
 
+def swapaxes_(self, axis0, axis1):
+    """swapaxes, in place."""
+    return self.transpose_(axis0, axis1)
+
+
+def swapdims_(self, dim0, dim1):
+    """swapdims, in place."""
+    return self.transpose_(dim0, dim1)
+
+
+def is_same_size(input, other):
+    """Whether two tensors have the same shape."""
+    _require_tensors("is_same_size", input=input, other=other)
+    return input.shape == other.shape
+
+
 def moveaxis(input, source, destination):
     """movedim under NumPy's name."""
     return _VIEWS["movedim"](input, source, destination)
@@ -546,15 +562,15 @@ def broadcast_to(self, *args, **kwargs):
 
 
 FUNCTIONS = {f.__name__: f for f in (
-    moveaxis, swapaxes, swapdims, tile, fliplr, flipud, rot90, tril_indices, triu_indices, diag_embed,
+    moveaxis, swapaxes, swapdims, is_same_size, tile, fliplr, flipud, rot90, tril_indices, triu_indices, diag_embed,
     diag, diagflat, block_diag, meshgrid, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack,
     tensor_split, hsplit, vsplit, dsplit, _chunk_cat, _foreach_clone, fill,
     empty_strided, empty_permuted, eye, resize_as_)}
 FUNCTIONS.update(_COPIES, row_stack=row_stack, unsafe_chunk=_VIEWS["chunk"], unsafe_split=unsafe_split,
                  unsafe_split_with_sizes=_VIEWS["split_with_sizes"])
 METHODS = {f.__name__: f for f in (
-    moveaxis, swapaxes, swapdims, broadcast_to, tile, fliplr, flipud, rot90, diag_embed, diag, diagflat, tensor_split,
-    new_empty_strided, resize_as_, fill_diagonal_)}
+    moveaxis, swapaxes, swapdims, swapaxes_, swapdims_, is_same_size, broadcast_to, tile, fliplr, flipud, rot90,
+    diag_embed, diag, diagflat, tensor_split, new_empty_strided, resize_as_, fill_diagonal_)}
 METHODS.update(hsplit=_hsplit_method, vsplit=_vsplit_method, dsplit=_dsplit_method, unsafe_chunk=_VIEWS["chunk"],
                unsafe_split=unsafe_split, unsafe_split_with_sizes=_VIEWS["split_with_sizes"],
                narrow_copy=_COPIES["narrow_copy"])
