@@ -9,7 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mindtorch._core.autograd.engine import count_nodes_run, current_graph_task_id, gradient_edge_of, queue_callback
-from mindtorch._core.autograd.node import Node, pop_saved_tensors_hooks, push_saved_tensors_hooks
+from mindtorch._core.autograd.node import (
+    Node,
+    pop_saved_tensors_hooks,
+    push_saved_tensors_hooks,
+    thread_modes,
+)
 from mindtorch._core.tensor.attributes import increment_version
 
 if TYPE_CHECKING:
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
            "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
 
-_THREAD = threading.local()             # .refusal: why saved_tensors_hooks are not allowed; .hooks: how many are active
+_THREAD = threading.local()             # .refusal: why saved_tensors_hooks are not allowed
 
 GradientEdge = namedtuple("GradientEdge", ("node", "output_nr"))
 GradientEdge.__doc__ = """Where the gradient of a tensor goes: the node of the graph, and which of its outputs.
@@ -73,10 +78,8 @@ class saved_tensors_hooks:
         if getattr(_THREAD, "refusal", None) is not None:
             raise RuntimeError(_THREAD.refusal)
         push_saved_tensors_hooks(self.pack_hook, self.unpack_hook)
-        _THREAD.hooks = getattr(_THREAD, "hooks", 0) + 1
 
     def __exit__(self, *exception: object) -> None:
-        _THREAD.hooks -= 1
         pop_saved_tensors_hooks()
 
 
@@ -93,7 +96,8 @@ def disable_saved_tensors_hooks(error_message: str) -> Any:
         >>> y.requires_grad
         True
     """
-    if getattr(_THREAD, "hooks", 0):
+    *_, hooks = thread_modes()
+    if hooks:
         raise RuntimeError(error_message)
     before = getattr(_THREAD, "refusal", None)
     _THREAD.refusal = error_message

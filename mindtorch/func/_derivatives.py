@@ -81,17 +81,49 @@ def _has_other_leaves(tensor, own):
     tensor = value_of(tensor)
     if tensor.is_leaf:
         return tensor.requires_grad and id(tensor) not in own
-    seen, left = set(), [tensor.grad_fn]
+    variables = (getattr(node, "variable", None) for node in _nodes_behind(tensor.grad_fn))
+    return any(leaf is not None and id(leaf) not in own for leaf in variables)
+
+
+def _nodes_behind(node, ends=frozenset()):
+    """The nodes of the graph from `node` on, up to those of `ends`."""
+    seen, left = set(), [node]
     while left:
         node = left.pop()
         if node is None or node in seen:
             continue
         seen.add(node)
-        leaf = getattr(node, "variable", None)
-        if leaf is not None and id(leaf) not in own:
-            return True
-        left.extend(following for following, _ in node.next_functions)
-    return False
+        yield node
+        if node not in ends:
+            left.extend(following for following, _ in node.next_functions)
+
+
+# Operators whose change is a product with an operand itself: torch adds it where the other's change is zero, too.
+_PRODUCTS = frozenset(f"{name}Backward0" for name in (
+    "Mul", "Div", "Addcmul", "Addcdiv", "Lerp", "Dot", "Mv", "Mm", "Bmm", "Addmv", "Addmm", "Baddbmm", "Matmul",
+    "ThresholdBackward", "MseLossBackward", "L1LossBackward"))
+
+
+def _with_history_of_products(changes, outputs, leaves, own):
+    """The tree of changes, with gradients of zeros for primals that have a history, where torch's have these.
+
+    `outputs` holds for each change the output, of which it may be that a step is a product with such a primal.
+    """
+    tied = [leaf for leaf in leaves if not value_of(leaf).is_leaf]
+    origins = {value_of(leaf).grad_fn for leaf in tied}
+    if not origins or not mindtorch.is_grad_enabled():
+        return changes
+
+    def with_history(change, output):
+        if value_of(change).requires_grad and _has_other_leaves(change, own):
+            return change
+        if any(node.name() in _PRODUCTS and not origins.isdisjoint(_nodes_behind(node, origins))
+               for node in _nodes_behind(value_of(output).grad_fn, origins)):
+            never = mindtorch.zeros((), dtype=mindtorch.bool, device=change.device)
+            return change.detach() + sum(mindtorch.where(never, leaf, 0).sum().to(change.dtype) for leaf in tied
+                                         if leaf.is_complex() <= change.is_complex())
+        return change
+    return [with_history(change, output) for change, output in zip(changes, outputs, strict=True)]
 
 
 def _results(tree, own):
@@ -280,13 +312,16 @@ def jvp(func: Any, primals: Any, tangents: Any, *, strict: bool = False, has_aux
                 raise RuntimeError(f"{name}: Expected {kind} to only contain Tensors, got {type(leaf)}")
     for primal, tangent in zip(tree_leaves(primals), tree_leaves(tangents), strict=True):
         check_dual(primal, tangent)
-    output, aux, own, along = _linearized(func, primals, has_aux, name, strict)
-    results = _results((output, along(tree_leaves(tangents)), aux), own)
+    output, aux, own, along, leaves = _linearized(func, primals, has_aux, name, strict)
+    changes, spec = tree_flatten(along(tree_leaves(tangents)))
+    changes = tree_unflatten(_with_history_of_products(changes, tree_leaves(output), leaves, own), spec)
+    results = _results((output, changes, aux), own)
     return results if has_aux else results[:2]
 
 
 def _linearized(func, primals, has_aux, name, strict=False):
-    """func(*primals), what is beside it, the leaves of this call, and the function from tangents to the change.
+    """func(*primals), what is beside it, the leaves of this call, the function from tangents to the change, and the
+    copies of the primals that `func` got.
 
     Numbers that are no fractions do not change.
     """
@@ -309,7 +344,7 @@ def _linearized(func, primals, has_aux, name, strict=False):
             changes = iter(_gradients(gradients, cotangents, tangents) if changing else ())
             return tree_unflatten([next(changes) if _differentiable(each) else mindtorch.zeros_like(each)
                                    for each in outputs], spec)
-    return output, aux, own, along
+    return output, aux, own, along, leaves
 
 
 def linearize(func, *primals):
@@ -320,7 +355,7 @@ def linearize(func, *primals):
         >>> value, derivative(torch.tensor(1.0))
         (tensor(9.), tensor(6.))
     """
-    output, _, own, along = _linearized(func, primals, False, "linearize(f, *primals)")
+    output, _, own, along, _ = _linearized(func, primals, False, "linearize(f, *primals)")
 
     def change(*tangents):
         if tree_flatten(primals)[1] != tree_flatten(tangents)[1]:
@@ -386,9 +421,10 @@ def jacfwd(func: Any, argnums: int = 0, has_aux: bool = False, *, chunk_size: An
         leaves = tree_leaves(primals)
         _require_real("jacfwd", "inputs", leaves)
         with refused_randomness() if randomness == "error" else nullcontext():
-            output, aux, own, along = _linearized(of_chosen, primals, has_aux, "jvp(f, primals, tangents)")
+            output, aux, own, along, inputs = _linearized(of_chosen, primals, has_aux, "jvp(f, primals, tangents)")
         _require_real("jacfwd", "outputs", tree_leaves(output))
         columns = _over_basis(lambda *tangents: along(list(tangents)), leaves, chunk_size, randomness)
+        columns = _with_history_of_products(columns, tree_leaves(output), inputs, own)
         structure, chosen = tree_flatten(output)[1], tree_flatten(_chosen(argnums, args))[1]
         parts = _split(columns, leaves)
         found = [tree_unflatten([part[number].movedim(0, -1).reshape(each.shape + leaf.shape)

@@ -155,6 +155,7 @@ lib.prod(h, dtype=lib.float16) | lib.nn.functional.binary_cross_entropy(a * 0.5,
 lib.nn.functional.linear(a, a, a[0]) | lib.nn.functional.mse_loss(b, b) | lib.view_as_complex(h) | lib.matmul(d, a)
 lib.nn.functional.mse_loss(input=b, target=b) | lib.baddbmm(input=a[None], batch1=b[None], batch2=h[None])
 lib.nn.functional.cross_entropy(b, n[0]) | lib.bmm(a[None], a[None]) | lib.mv(a, a[0]) | lib.dot(a[0], a[0])
+lib.roll(a, 1) | lib.roll(b, 1) | lib.roll(h, 1) | lib.roll(d, (1, 1), (0, 1)) | lib.roll(n, 1)
 """
 
 

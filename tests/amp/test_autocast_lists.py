@@ -20,7 +20,7 @@ NOT_THERE = {"_addmm_activation", "_convolution.deprecated", "_grid_sampler_2d_c
              "_native_multi_head_attention"}
 ELSEWHERE = {"cholesky": "linalg_cholesky", "inverse": "linalg_inv", "orgqr": "linalg_householder_product",
              "nll_loss2d": "nll_loss", "multilabel_margin_loss_forward": "multilabel_margin_loss"}
-COMPOSED = {"affine_grid_generator"}      # which torch makes of bmm
+COMPOSED = {"affine_grid_generator", "roll"}      # which torch makes of bmm and of cat
 DTYPES = (torch.float32, torch.bfloat16)
 # Functions that call listed ones, or are made of them here while torch has kernels.
 AROUND = {"inner", "vdot", "kron", "matmul", "matrix_exp", "nansum", "nanmean", "var", "std", "std_mean", "mean", "cov",

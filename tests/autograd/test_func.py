@@ -333,3 +333,37 @@ def test_linearize_without_gradients_gives_results_without_history():
             value, change = lib.func.linearize(lambda x: x * outer, lib.tensor(3.0))
             return value.requires_grad, change(lib.tensor(1.0)).requires_grad
     assert results(mindtorch) == results(torch) == (False, False)
+
+
+# Functions of a tensor x with a history, of y without one, and of a matrix of ones without one.
+PRODUCTS_AND_OTHERS = {
+    "a square": lambda lib, x, y, ones: x * x, "a third of it": lambda lib, x, y, ones: x / 3,
+    "abs": lambda lib, x, y, ones: x.abs(), "relu": lambda lib, x, y, ones: lib.relu(x),
+    "a sum": lambda lib, x, y, ones: x + x, "a part": lambda lib, x, y, ones: x[:1],
+    "the negative": lambda lib, x, y, ones: -x, "the largest": lambda lib, x, y, ones: x.amax(0),
+    "linear": lambda lib, x, y, ones: lib.nn.functional.linear(x, ones),
+    "a loss": lambda lib, x, y, ones: lib.nn.functional.mse_loss(x, y),
+    "twice the other": lambda lib, x, y, ones: x + y * 2,
+    "a product with the other": lambda lib, x, y, ones: x * y,
+    "one that is a constant": lambda lib, x, y, ones: ones[0],
+}
+
+
+@pytest.mark.parametrize("argnums", [0, (0, 1)])
+@pytest.mark.parametrize("name", PRODUCTS_AND_OTHERS)
+def test_who_has_a_history_of_zeros(name, argnums, device):
+    """Forward mode multiplies by a primal, be it zero that is multiplied: backward through it gives zeros."""
+    def result(lib, device):
+        x = lib.tensor([1.5, -2.0], device=device, requires_grad=True)
+        y, ones, func = lib.tensor([0.5, 3.0], device=device), lib.ones(2, 2, device=device), lib.func
+
+        def f(x, y):
+            return PRODUCTS_AND_OTHERS[name](lib, x, y, ones)
+        forward = func.jacfwd(f, argnums)(x, y)
+        second = func.hessian(lambda x, y: f(x, y).sum(), argnums)(x, y)
+        value, change = func.jvp(f, (x, y), (y, y))
+        per_sample = lib.vmap(lambda row: func.jvp(lambda row: f(row, y), (row,), (y,))[1])(lib.stack([x, x]))
+        found = [*lib.utils._pytree.tree_leaves((forward, second)), value, change, per_sample]
+        grads = [lib.autograd.grad(each.sum(), x, retain_graph=True) for each in found if each.requires_grad]
+        return found, [grad + 0 for grad, in grads]     # torch's zeros are made when they are used
+    agree(result(mindtorch, device), result(torch, "cpu"))

@@ -84,6 +84,16 @@ def refusing_hooks_where_some_are_active(t, make):
 
 
 @case
+def refusing_hooks_after_backward_has_entered_some(t, make):
+    y = make(2) * 2
+    hooks = t.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
+    y.register_hook(lambda grad: hooks.__enter__() and None)
+    y.sum().backward()
+    with t.autograd.graph.disable_saved_tensors_hooks("no"):
+        return t._C._autograd._saved_tensors_hooks_is_enabled()
+
+
+@case
 def writing_to_what_is_saved(t, make):
     found, a = [], make(2, 3)
     with t.autograd.graph.allow_mutation_on_saved_tensors() as context:

@@ -35,6 +35,8 @@ CALLS = {
     "linalg.svdvals": lambda lib, d, out: lib.linalg.svdvals(matrix(lib, d), out=out),
     "kron": lambda lib, d, out: lib.kron(matrix(lib, d), matrix(lib, d), out=out),
     "matrix_power": lambda lib, d, out: lib.linalg.matrix_power(matrix(lib, d), 2, out=out),
+    **{f"matrix_power of {n}": lambda lib, d, out, n=n: lib.linalg.matrix_power(matrix(lib, d), n, out=out)
+       for n in (-5, -4, -1, 0, 1, 3, 4)},
     "quantile": lambda lib, d, out: lib.quantile(line(lib, d), 0.5, out=out),
     "bitwise_and of a number": lambda lib, d, out: lib.bitwise_and(1, lib.tensor([1, 2], device=d), out=out),
     "remainder of a number": lambda lib, d, out: lib.remainder(5, lib.tensor([1, 2], device=d), out=out),
@@ -61,6 +63,27 @@ def test_dtypes_of_out(name, dtype, device):
         assert given[1] == pytest.approx(expected[1], rel=1e-3)
     else:
         assert given == expected
+
+
+@pytest.mark.parametrize("n", [-5, -4, -1, 0, 1, 2, 4])
+@pytest.mark.parametrize("differs", ["A", "out", "the shape of out"])
+def test_the_last_step_of_a_power_writes_to_out(n, differs, device):
+    """A copy has a history, a product has none; torch names the operator that refuses it."""
+    def result(lib, device):
+        a = matrix(lib, device).requires_grad_(differs == "A")
+        out = lib.empty((2, 3) if differs == "the shape of out" else (2, 2), device=device)
+        try:
+            made = lib.linalg.matrix_power(a, n, out=out.requires_grad_(differs == "out"))
+        except RuntimeError as error:
+            return str(error)
+        assert made is out
+        return made.requires_grad, made.tolist()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected, given = result(torch, "cpu"), result(mindtorch, device)
+    assert given[0] == expected[0]
+    assert given[1:] == expected[1:] if isinstance(expected, str) else given[1] == [
+        pytest.approx(row, rel=1e-3, abs=1e-6) for row in expected[1]]
 
 
 MAKERS = {

@@ -86,10 +86,15 @@ def fits(entry, statement, before, names):
     return any("when" not in entry or (names is not None and CONDITIONS[entry["when"]](each, names)) for each in used)
 
 
-def is_near(words, tolerance):
-    """Whether the words of a difference tell two numbers that are as near as that, for their size."""
+def is_near(words, near=0.0, within=0.0):
+    """Whether the words of a difference tell two numbers that are as near as that, for their size or whatever it is."""
     one, other = map(complex, re.search(r"torch np\.\w+\((\S+)\), here np\.\w+\((\S+)\);", words).groups())
-    return abs(one - other) <= tolerance * abs(one)
+    return abs(one - other) <= within + near * abs(one)
+
+
+def is_near_enough(entry, words):
+    bounds = {name: entry[name] for name in ("near", "within") if name in entry}
+    return not bounds or is_near(words, **bounds)
 
 
 def allowed(device, statement, kind, words, before=(), names=None):
@@ -99,7 +104,7 @@ def allowed(device, statement, kind, words, before=(), names=None):
         if entry.get("device", device) == device and re.fullmatch(entry["kind"], kind) and \
                 re.fullmatch(entry.get("operator", ".*"), statement.operator) and \
                 re.search(entry.get("words", ""), words) and re.search(entry.get("text", ""), statement.text) and \
-                ("near" not in entry or is_near(words, entry["near"])) and fits(entry, statement, before, names):
+                is_near_enough(entry, words) and fits(entry, statement, before, names):
             return entry["reason"]
     return None
 

@@ -11,15 +11,24 @@ from mindtorch._core.autograd.node import is_grad_enabled
 from mindtorch._core.errors import NOT_INVERTIBLE, raise_first_failure
 from mindtorch._core.formats import contiguous_format
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
+from mindtorch._core.rules.infer import warn_of_resizing
+from mindtorch._core.tensor.dtype import _can_cast, complex64, complex128, float32, float64, int64
 from mindtorch._core.tensor.dtype import bool as bool_
-from mindtorch._core.tensor.dtype import complex64, complex128, float32, float64, int64
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.factories import randn as _randn
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._core.tensor.views import conj as _conj
 from mindtorch._ops.composite import common as _composite
 from mindtorch._ops.composite import matmul as _products
-from mindtorch._ops.composite.common import _require_tensors, check_int64, run_for_each_sample, scalar_type, with_out
+from mindtorch._ops.composite.common import (
+    _require_tensors,
+    check_int64,
+    require_same_device,
+    run_for_each_sample,
+    scalar_type,
+    to_out,
+    with_out,
+)
 
 _arange, _zeros = _FACTORIES["arange"], _FACTORIES["zeros"]
 _matmul, _where = _OPS["matmul"], _OPS["where"]
@@ -477,13 +486,31 @@ def cond(input, p=None):
 
 # --- powers and functions --------------------------------------------------------------------------------------------
 
-@with_out(same_dtype=True, columns="never")
-def matrix_power(input, n):
+def matrix_power(input, n, *, out=None):
     """The product of n times A; of the inverse where n is below 0."""
     n = index(n)
     check_int64(n)
     if input.dim() < 2 or input.shape[-1] != input.shape[-2]:
         require_matrices(input, "linalg.matrix_power", square=True)
+    if out is None:
+        return _power(input, n)
+    require_same_device(input, out)
+    if not _can_cast(input.dtype, out.dtype):
+        raise RuntimeError(f"matrix_power: Expected result to be safely castable from {scalar_type(input.dtype)} dtype,"
+                           f" but got result with dtype {scalar_type(out.dtype)}")
+    # The last step writes to out=: an inverse or a product wants its own dtype there. What was squared is copied.
+    if n == -1:
+        return to_out("linalg_inv_ex", _power(input, n), out)
+    if abs(n) in (2, 3) or abs(n) & (abs(n) - 1):
+        return to_out("matmul", _power(input, n), out)
+    result = _power(input, n) if n else _power(input.detach(), n)
+    if out.shape != result.shape:
+        warn_of_resizing(out, result)
+        out.resize_(result.shape)
+    return out.copy_(result)
+
+
+def _power(input, n):
     if n == 0:
         return with_history_of(identity(input.shape[-1], input).expand(input.shape).clone(), input)
     inverse = n < 0
