@@ -122,7 +122,19 @@ WRITES = {
     "places before dtypes": lambda lib, d: written(
         lib, d, (3, 3), lambda lib, d: (lib.tensor([0, 1, 2], device=d), lib.tensor([0, 1], device=d)),
         flags)}
+ENDLESS = [complex(x, y) for x in (float("inf"), -float("inf"), 1.0) for y in (float("inf"), float("nan"), 2.0)]
 FOUND_BY_PROGRAMS = {
+    **{f"{name} of as many {dtype} matrices as they have rows": lambda lib, d, name=name, dtype=dtype: lib.view_as_real(
+        getattr(lib.linalg, name)(lib.tensor([[[2, 1], [1, 3]], [[4, 1], [2, 2]]], dtype=getattr(lib, dtype),
+                                             device=d))[0].to(lib.complex64).contiguous())
+       for name in ("inv", "inv_ex") for dtype in ("float32", "float64", "complex64", "complex128")},
+    **{f"{name} of complex numbers without end": lambda lib, d, name=name: lib.view_as_real(getattr(lib, name)(
+        lib.tensor(ENDLESS, device=d)[:, None], lib.tensor(ENDLESS, device=d)))
+       for name in ("add", "sub", "mul", "rsub")},
+    "pinv of halves without elements": lambda lib, d: lib.linalg.pinv(lib.ones(2, 0, 0, device=d).half()),
+    "pinv of halves": lambda lib, d: lib.ones(2, 2, device=d).bfloat16().pinverse(),
+    "pinv of integers": lambda lib, d: lib.linalg.pinv(lib.ones(2, 2, device=d).long()),
+    "pinv of a line": lambda lib, d: lib.linalg.pinv(lib.ones(3, device=d)),
     **{f"{name} of numbers without end": lambda lib, d, name=name: lib.view_as_real(getattr(lib, name)(lib.tensor(
         [complex(x, y) for x in (float("inf"), -float("inf"), 0.0, 2.0, 3e37) for y in (0.0, -1.0, float("inf"))],
         device=d))) for name in ("atan", "atanh")},
