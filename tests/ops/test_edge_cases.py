@@ -150,6 +150,13 @@ FOUND_BY_PROGRAMS = {
         for size in (*x.float(memory_format=lib.contiguous_format).stride(),
                      *x.to(lib.float32, memory_format=lib.contiguous_format).stride(),
                      *x.double(memory_format=lib.contiguous_format).stride())]),
+    "strides in channels_last without elements": lambda lib, d: lib.tensor([[
+        *x.stride(), x.is_contiguous(memory_format=lib.channels_last),
+        x.contiguous(memory_format=lib.channels_last) is x]
+        for shape in ((3, 2, 3, 0), (3, 0, 2, 2), (0, 2, 3, 2), (2, 2, 0, 3), (2, 1, 3, 0))
+        for x in (lib.ones(shape, device=d).contiguous(memory_format=lib.channels_last),
+                  lib.empty(shape, device=d, memory_format=lib.channels_last),
+                  lib.ones(shape, device=d).clone(memory_format=lib.channels_last))]),
     "the place of no number": lambda lib, d: lib.tensor(4.0, device=d).topk(0)[1],
     **{f"masked {name} of {dtype}": lambda lib, d, name=name, dtype=dtype: getattr(lib.masked, name)(
         whole(lib, d, dtype, 1, 0, 1), 0, dtype=lib.float32, mask=whole(lib, d, "bool", 1, 1, 0))
