@@ -166,3 +166,11 @@ def test_layers(device, name):
         with npu_lists(torch.bfloat16) if device == "npu" else contextlib.nullcontext():
             theirs = of_layer(torch, "cpu", name)
     assert of_layer(mindtorch, device, name) == theirs
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0, 0), (2, 3)])
+def test_pinv_ends_in_a_product_with_and_without_elements(shape):
+    def dtype(lib):
+        with lib.autocast("cpu", dtype=lib.float16):
+            return str(lib.linalg.pinv(lib.ones(shape)).dtype).rpartition(".")[2]
+    assert dtype(mindtorch) == dtype(torch) == "float16"

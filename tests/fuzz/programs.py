@@ -857,9 +857,13 @@ class Comparison:
               mode=nullcontext):
         """What torch gives if the program up to that statement runs once more, changed; None where it cannot.
 
-        The last statement, and the call whose result it takes an item of, run within `mode`.
+        The last statement, and the call whose result it takes an item of, run within `mode`. So do transforms where the
+        last one runs backward, since what they have saved is compared nowhere.
         """
         last = {id(self.program[number]), id(call_of(self.program[number], self.program[:number]))}
+        if self.program[number].operator in ("backward", "grad"):
+            last |= {id(each) for each in self.program[:number]
+                     if re.match(r"(autograd\.)?func(tional)?\.", each.operator)}
         names = {"torch": torch, "device": "cpu"}
         for statement in self.program[:number + 1]:
             if statement.creates and statement.creates not in self.ours:

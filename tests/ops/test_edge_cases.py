@@ -122,7 +122,19 @@ WRITES = {
     "places before dtypes": lambda lib, d: written(
         lib, d, (3, 3), lambda lib, d: (lib.tensor([0, 1, 2], device=d), lib.tensor([0, 1], device=d)),
         flags)}
+ENDLESS = [complex(x, y) for x in (float("inf"), -float("inf"), 1.0) for y in (float("inf"), float("nan"), 2.0)]
 FOUND_BY_PROGRAMS = {
+    **{f"{name} of as many {dtype} matrices as they have rows": lambda lib, d, name=name, dtype=dtype: lib.view_as_real(
+        getattr(lib.linalg, name)(lib.tensor([[[2, 1], [1, 3]], [[4, 1], [2, 2]]], dtype=getattr(lib, dtype),
+                                             device=d))[0].to(lib.complex64).contiguous())
+       for name in ("inv", "inv_ex") for dtype in ("float32", "float64", "complex64", "complex128")},
+    **{f"{name} of complex numbers without end": lambda lib, d, name=name: lib.view_as_real(getattr(lib, name)(
+        lib.tensor(ENDLESS, device=d)[:, None], lib.tensor(ENDLESS, device=d)))
+       for name in ("add", "sub", "mul", "rsub")},
+    "pinv of halves without elements": lambda lib, d: lib.linalg.pinv(lib.ones(2, 0, 0, device=d).half()),
+    "pinv of halves": lambda lib, d: lib.ones(2, 2, device=d).bfloat16().pinverse(),
+    "pinv of integers": lambda lib, d: lib.linalg.pinv(lib.ones(2, 2, device=d).long()),
+    "pinv of a line": lambda lib, d: lib.linalg.pinv(lib.ones(3, device=d)),
     **{f"{name} of numbers without end": lambda lib, d, name=name: lib.view_as_real(getattr(lib, name)(lib.tensor(
         [complex(x, y) for x in (float("inf"), -float("inf"), 0.0, 2.0, 3e37) for y in (0.0, -1.0, float("inf"))],
         device=d))) for name in ("atan", "atanh")},
@@ -138,6 +150,13 @@ FOUND_BY_PROGRAMS = {
         for size in (*x.float(memory_format=lib.contiguous_format).stride(),
                      *x.to(lib.float32, memory_format=lib.contiguous_format).stride(),
                      *x.double(memory_format=lib.contiguous_format).stride())]),
+    "strides in channels_last without elements": lambda lib, d: lib.tensor([[
+        *x.stride(), x.is_contiguous(memory_format=lib.channels_last),
+        x.contiguous(memory_format=lib.channels_last) is x]
+        for shape in ((3, 2, 3, 0), (3, 0, 2, 2), (0, 2, 3, 2), (2, 2, 0, 3), (2, 1, 3, 0))
+        for x in (lib.ones(shape, device=d).contiguous(memory_format=lib.channels_last),
+                  lib.empty(shape, device=d, memory_format=lib.channels_last),
+                  lib.ones(shape, device=d).clone(memory_format=lib.channels_last))]),
     "the place of no number": lambda lib, d: lib.tensor(4.0, device=d).topk(0)[1],
     **{f"masked {name} of {dtype}": lambda lib, d, name=name, dtype=dtype: getattr(lib.masked, name)(
         whole(lib, d, dtype, 1, 0, 1), 0, dtype=lib.float32, mask=whole(lib, d, "bool", 1, 1, 0))

@@ -187,7 +187,7 @@ cdef int set_memory_format(TensorBase self, object format, const char *function)
     if is_channels_last(format):
         for i in reversed(<tuple>channels_last_permutation(self, format)[0]):
             strides[i] = step
-            step *= max(self.sizes[i], 1)
+            step *= self.sizes[i]
         set_geometry(self, self.ndim, self.sizes, strides, self.offset)
     elif is_contiguous_format(format, function):
         set_geometry(self, self.ndim, self.sizes, NULL, self.offset)

@@ -367,14 +367,18 @@ def matrix_rank(input, tol=None, hermitian=False, *, atol=None, rtol=None):
 @with_out
 def pinv(input, rcond=None, hermitian=False, *, atol=None, rtol=None):
     """The pseudo-inverse: singular values up to max(atol, rtol * the largest) count as zero."""
+    if isinstance(input, TensorBase) and (
+            input.dim() < 2 or input.dtype not in (float32, float64, complex64, complex128)):
+        raise RuntimeError(f"linalg.pinv({scalar_type(input.dtype)}{{{list(input.shape)}}}): expected a tensor with "
+                           "2 or more dimensions of float, double, cfloat or cdouble types")
     require_matrices(input, "linalg.pinv")
     for name, tolerance in (("rtol", rcond), ("atol", atol), ("rtol", rtol)):
         if isinstance(tolerance, TensorBase) and tolerance.requires_grad and is_grad_enabled():
             raise RuntimeError(f"The function 'linalg_pinv' is not differentiable with respect to argument '{name}'. "
                                "This input cannot have requires_grad True.")
     _refuse_complex_tolerances("torch.linalg.pinv", rcond=rcond, atol=atol, rtol=rtol)
-    if not input.numel():           # whatever the tolerances
-        return with_history_of(input.new_zeros((*input.shape[:-2], input.shape[-1], input.shape[-2])), input)
+    if not input.numel():           # whatever the tolerances: a product, as of others, which autocast casts
+        return _matmul(input.mT[..., :0], input.mT[..., :0, :])
     return _pinv_function().apply(input, hermitian, atol, rtol if rcond is None else rcond)
 
 

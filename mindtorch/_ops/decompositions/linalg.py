@@ -63,7 +63,8 @@ def _first_zero(diagonal):
 
 def inverse_by_qr(A, check_errors):
     """The inverses, and which matrices are singular: columns of the solution for the identity."""
-    inverse, info = solve_by_qr(A, ops.eye(A.shape[-1], dtype=A.dtype, device=A.device), True, False)
+    unit = ops.eye(A.shape[-1], dtype=A.dtype, device=A.device).expand(A.shape)     # one alone could be n vectors
+    inverse, info = solve_by_qr(A, unit, True, False)
     if check_errors:
         raise_first_failure(info, "linalg.inv", NOT_INVERTIBLE)
     return inverse, info

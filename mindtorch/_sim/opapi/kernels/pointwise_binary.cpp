@@ -52,10 +52,20 @@ C power(C base, C exponent) {
   }
 }
 
+/* A complex product is that of the formula: C++'s looks for infinity among NaN, torch's does not. */
+template <class C>
+C product(C a, C b) {
+  if constexpr (std::is_same<C, Complex>::value) {
+    return C(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
+  } else {
+    return multiply(a, b);
+  }
+}
+
 SIM_ELEMENT(PlusScalar, 1, kAll, 1, add(x, p[0]))
 SIM_ELEMENT(MinusScalar, 1, kAll, 1, subtract(x, p[0]))
-SIM_ELEMENT(Mul, 2, kAll, 0, multiply(x, y))
-SIM_ELEMENT(MulScalar, 1, kAll, 1, multiply(x, p[0]))
+SIM_ELEMENT(Mul, 2, kAll, 0, product(x, y))
+SIM_ELEMENT(MulScalar, 1, kAll, 1, product(x, p[0]))
 SIM_ELEMENT(Div, 2, kFloats | kComplexes, 0, x / y)
 SIM_ELEMENT(DivScalar, 1, kFloats | kComplexes, 1, x / p[0])
 SIM_ELEMENT(TruncDiv, 2, kLibm | kReals, 0, truncDivide(x, y))
@@ -80,12 +90,12 @@ aclnnStatus prepareDivMod(aclOpExecutor &executor, const Argument *arguments, co
 
 }  // namespace
 
-SIM_POINTWISE(aclnnAdd, 2, kAll, 1, kSameType, add(x, multiply(p[0], y)))
-SIM_POINTWISE(aclnnAdds, 1, kAll, 2, kPromoteFirst, add(x, multiply(p[1], p[0])))
-SIM_POINTWISE(aclnnSub, 2, kAll, 1, kSameType, subtract(x, multiply(p[0], y)))
-SIM_POINTWISE(aclnnSubs, 1, kAll, 2, kPromoteFirst, subtract(x, multiply(p[1], p[0])))
-SIM_POINTWISE(aclnnRsub, 2, kAll, 1, kSameType, subtract(y, multiply(p[0], x)))
-SIM_POINTWISE(aclnnRsubs, 1, kAll, 2, kPromoteFirst, subtract(p[0], multiply(p[1], x)))
+SIM_POINTWISE(aclnnAdd, 2, kAll, 1, kSameType, add(x, product(p[0], y)))
+SIM_POINTWISE(aclnnAdds, 1, kAll, 2, kPromoteFirst, add(x, product(p[1], p[0])))
+SIM_POINTWISE(aclnnSub, 2, kAll, 1, kSameType, subtract(x, product(p[0], y)))
+SIM_POINTWISE(aclnnSubs, 1, kAll, 2, kPromoteFirst, subtract(x, product(p[1], p[0])))
+SIM_POINTWISE(aclnnRsub, 2, kAll, 1, kSameType, subtract(y, product(p[0], x)))
+SIM_POINTWISE(aclnnRsubs, 1, kAll, 2, kPromoteFirst, subtract(p[0], product(p[1], x)))
 SIM_ELEMENTWISE(aclnnMul, Mul, kSameType)
 SIM_ELEMENTWISE(aclnnMuls, MulScalar, kPromoteFirst)
 SIM_ELEMENTWISE(aclnnDiv, Div, kFloatResult)
@@ -312,7 +322,7 @@ C atMost(C x, C high) {
   return isNan(x) || x < high ? x : high;
 }
 
-SIM_ELEMENT(Addcmul, 3, kAll, 1, add(x, multiply(multiply(p[0], y), z)))
+SIM_ELEMENT(Addcmul, 3, kAll, 1, add(x, product(product(p[0], y), z)))
 SIM_ELEMENT(Addcdiv, 3, kFloats | kComplexes, 1, x + p[0] * (y / z))
 SIM_ELEMENT(LerpScalar, 2, kFloats, 1, lerp(x, y, p[0]))
 SIM_ELEMENT(ClampMinScalar, 1, kReals, 1, atLeast(x, p[0]))
