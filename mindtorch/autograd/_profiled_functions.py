@@ -22,8 +22,7 @@ _OTHER_FUNCTIONS = {
     "full": factories.full, "full_like": factories.full_like, "linspace": factories.linspace,
     "ones": factories.ones, "ones_like": factories.ones_like, "zeros": factories.zeros,
     "zeros_like": factories.zeros_like, "linear": composites.linear, "item": conversion.item,
-    "numpy_T": views.transposed, "mT": views.matrix_transposed,
-    "mH": views.adjoint, "matrix_H": views.conjugate_transposed}
+    "numpy_T": Tensor.T.fget, "mT": Tensor.mT.fget, "mH": Tensor.mH.fget, "matrix_H": Tensor.H.fget}
 _CONVERSIONS = ("to", "cpu", "npu", "type_as", "float", "double", "half", "bfloat16", "byte", "char", "short",
                 "int", "long", "bool", "cfloat", "cdouble")
 # Functions of nn.functional that are one operator in torch, of this name, and several here.

@@ -91,7 +91,8 @@ cdef class StorageBase:
         """The bytes as a tensor of uint8 that shares them."""
         cdef int64_t size = <int64_t>self.storage.nbytes
         cdef int64_t step = 1
-        cdef Storage whole = self._whole()              # operators of an NPU want an address that is a multiple of 32
+        # Operators of an NPU want an address that is a multiple of 32.
+        cdef Storage whole = self._whole() if self.storage.device_type == NPU else self.storage
         return make_tensor(whole, Byte, 1, &size, &step, self.storage.data - whole.data)
 
     cdef Storage _whole(self):
