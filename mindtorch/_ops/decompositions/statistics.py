@@ -7,6 +7,8 @@ from mindtorch._ops.operators import ops
 
 def histc_by_bincount(self, bins, low, high):
     """Counts in equal bins; equal bounds mean the extreme elements, widened by 1 if these are equal, too."""
+    if not self.is_floating_point():
+        raise NotImplementedError(f'"histogram" not implemented for {self.dtype} on npu')
     if low == high and self.numel():
         low, high = self.min().item(), self.max().item()
         if not (isfinite(low) and isfinite(high)):
