@@ -199,3 +199,13 @@ def test_outs_over_operands_are_refused_where_torch_refuses_them():
             differing |= {name} if given != expected else set()
     assert len(refused) > 150
     assert differing <= COPIED | REFUSED_HERE
+
+
+def test_an_expanded_tensor_may_be_assigned_to_itself(device):
+    for lib, where in ((torch, "cpu"), (mindtorch, device)):
+        x = lib.arange(3.0, device=where)[:, None].expand(3, 2)
+        x[:] = x
+        x[1:] = x[1:]
+        assert x.tolist() == [[0, 0], [1, 1], [2, 2]]
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            x[:] = x + 1

@@ -31,7 +31,8 @@ cimport mindtorch._core.python.profiling as profiling
 cimport mindtorch._core.python.torch_function as torch_function
 from mindtorch._core.python.torch_function cimport handle_index, operands_are_overridden
 from mindtorch._core.rules.infer cimport (
-    check_no_internal_overlap, check_no_overlap, check_no_partial_overlap, output_or_temporary, same_shape,
+    check_no_internal_overlap, check_no_overlap, check_no_partial_overlap, is_same_memory, output_or_temporary,
+    same_shape,
 )
 from mindtorch._core.rules.rules cimport check_index_put
 from mindtorch._core.tensor.copy_cast cimport copy_tensor_, legacy_type_name
@@ -642,7 +643,8 @@ cdef int setitem_impl(object self, object index, object value) except -1:
     target = basic_view(tensor, index)
     if target is None:
         return setitem_advanced(tensor, index, value)
-    check_no_internal_overlap(target)
+    if not isinstance(value, TensorBase) or not is_same_memory(target, <TensorBase>value):
+        check_no_internal_overlap(target)
     if isinstance(value, TensorBase):
         assign_tensor(target, <TensorBase>value)
     elif PyFloat_Check(value) or PyLong_Check(value) or PyComplex_Check(value):
