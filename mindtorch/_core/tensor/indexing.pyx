@@ -643,8 +643,10 @@ cdef int setitem_impl(object self, object index, object value) except -1:
     target = basic_view(tensor, index)
     if target is None:
         return setitem_advanced(tensor, index, value)
-    if not isinstance(value, TensorBase) or not is_same_memory(target, <TensorBase>value):
-        check_no_internal_overlap(target)
+    if isinstance(value, TensorBase) and is_same_memory(target, <TensorBase>value):
+        bump_version(tensor)                            # of a write that changes nothing
+        return 0
+    check_no_internal_overlap(target)
     if isinstance(value, TensorBase):
         assign_tensor(target, <TensorBase>value)
     elif PyFloat_Check(value) or PyLong_Check(value) or PyComplex_Check(value):
