@@ -47,7 +47,7 @@ from mindtorch._core.tensor.views import set_bits_of as _set_bits_of
 from mindtorch._library import registry as _registry
 from mindtorch._library.keys import parse_key as _parse_key
 from mindtorch._library.schema import infer_type as _jit_try_infer_type
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.autograd.forward_ad import _is_fwd_grad_enabled
 from mindtorch.autograd.forward_ad import _switch_fwd_grad as _set_fwd_grad_enabled
 from mindtorch.autograd.function import DelayedError, UndefinedGrad
@@ -251,7 +251,7 @@ vars(_functions).update(AccumulateGrad=AccumulateGrad, DelayedError=DelayedError
 _autograd = ModuleType("mindtorch._C._autograd")
 _autograd.SavedTensor, _autograd._get_current_graph_task_keep_graph = SavedTensor, keeps_graph
 _autograd._saved_tensors_hooks_is_enabled = _saved_tensors_hooks_is_enabled
-_autograd.__getattr__ = refused_names(_autograd.__name__)
+_autograd.__getattr__ = module_getattr(_autograd.__name__)
 modules.update({module.__name__: module for module in (_autograd, _fft, _functions, _linalg, _nn, _special)})
 
 
@@ -269,7 +269,7 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(f"mindtorch._library.{module}"), name.removeprefix("_"))
 
 
-_refused = refused_names(__name__)
+_refused = module_getattr(__name__)
 _OF_VMAP = {"_debug_only_display_vmap_fallback_warnings": "warn_of_loops",
             "_debug_only_are_vmap_fallback_warnings_enabled": "are_loops_warned_of"}
 _OF_LIBRARY = {"DispatchKey": "keys", "DispatchKeySet": "keys", "_ExcludeDispatchKeyGuard": "keys",

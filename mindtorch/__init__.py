@@ -92,7 +92,7 @@ from mindtorch._core.tensor.generator import Generator, default_generator
 from mindtorch._core.tensor.tensor import Size, device, get_default_device, set_default_device
 from mindtorch._ops.composite import namespace as _composites
 from mindtorch._refusals.modules import install as _install_refusals
-from mindtorch._refusals.modules import refused_names as _refused_names
+from mindtorch._refusals.modules import module_getattr as _module_getattr
 from mindtorch._tensor import Tensor
 from mindtorch._tensor import attach_methods as _attach_methods
 from mindtorch._tensor import methods as _methods
@@ -214,7 +214,7 @@ def is_tensor(obj):
 
 
 _install_refusals(_PRIVATE_MODULES)
-_refused = _refused_names(__name__)
+_refused = _module_getattr(__name__)
 
 
 def __getattr__(name):

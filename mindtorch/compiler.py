@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 
 __path__ = []       # modules below it come from the table of refusals
 
@@ -189,4 +189,4 @@ def _disable_dynamo(fn=None, recursive=True):
     return (lambda function: function) if fn is None else fn
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

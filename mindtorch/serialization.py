@@ -28,7 +28,7 @@ import numpy
 import mindtorch
 from mindtorch._core import formats
 from mindtorch._core.tensor.torch_dispatch import DisableModes, is_wrapper
-from mindtorch._refusals.modules import refused_names as _refused_names
+from mindtorch._refusals.modules import module_getattr as _module_getattr
 from mindtorch._serialization import legacy_format, locations, zip_archive
 from mindtorch._serialization import weights_only_unpickler as restricted
 from mindtorch._serialization.locations import default_restore_location, location_tag, register_package
@@ -681,4 +681,4 @@ def storage_to_tensor_type(storage: Any) -> type:
 
 
 if not TYPE_CHECKING:        # a type checker would take any name for one of this module
-    __getattr__ = _refused_names(__name__)
+    __getattr__ = _module_getattr(__name__)

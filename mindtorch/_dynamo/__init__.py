@@ -2,7 +2,7 @@
 from mindtorch import Tensor
 from mindtorch._dynamo import eval_frame
 from mindtorch._dynamo.eval_frame import OptimizedModule
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.compiler import (
     allow_in_graph,
     assume_constant_result,
@@ -53,4 +53,4 @@ def reset_code_caches():
     """Does nothing: nothing is compiled."""
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -1,5 +1,5 @@
 """torch._dynamo.exc: what a compiler would raise. mindtorch has none: the classes are for `except` clauses."""
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 
 __all__ = ["BackendCompilerFailed", "InternalTorchDynamoError", "TorchDynamoException", "TorchRuntimeError",
            "Unsupported", "UserError"]
@@ -29,4 +29,4 @@ class UserError(Unsupported):
     """A program that used the compiler wrongly."""
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -1,8 +1,4 @@
 """Operators by name: their schemas, kernels and calls. torch.ops and torch.library are its public side."""
+from mindtorch._refusals.modules import module_getattr
 
-
-def __getattr__(name):
-    if name == "utils":
-        from importlib import import_module
-        return import_module("mindtorch._library.utils")
-    raise AttributeError(f"module 'torch._library' has no attribute '{name}'")
+__getattr__ = module_getattr(__name__)

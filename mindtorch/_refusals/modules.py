@@ -1,14 +1,15 @@
 """Modules and names of torch that packages import and that refuse on use: the table is names.py.
 
 A module that mindtorch lacks and the table names is made by a finder at the end of sys.meta_path. A module that exists
-takes the names that it lacks from `refused_names`.
+takes the names that it lacks, and its submodules, from `module_getattr`.
 """
 import sys
 from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 
-__all__ = ["install", "refused_names"]
+__all__ = ["install", "module_getattr"]
 
 
 @cache
@@ -93,16 +94,28 @@ def _torch_name(module):
     return "torch" + module[len("mindtorch"):]
 
 
-def refused_names(module):
-    """The `__getattr__` of a module of mindtorch, by its own name, for the names that the table has for it."""
+def module_getattr(module):
+    """The `__getattr__` of a module of mindtorch, by its own name: its submodules, and the names that the table has.
+
+    In torch most submodules are attributes of their package as soon as it is imported; here those that are asked for.
+    """
+    torch_module = _torch_name(module)
+
     def find(name):
-        if f"{_torch_name(module)}.{name}" in _table():
+        if name.startswith("__"):
+            found = None
+        elif f"{torch_module}.{name}" in _table() or _has_submodule(module, name):
             return import_module(f"{module}.{name}")
-        found = None if name.startswith("__") else _refused(_torch_name(module), name)
+        else:
+            found = _refused(torch_module, name)
         if found is None:
-            raise AttributeError(f"module '{_torch_name(module)}' has no attribute '{name}'")
+            raise AttributeError(f"module '{torch_module}' has no attribute '{name}': mindtorch does not have it")
         return found
     return find
+
+
+def _has_submodule(module, name):
+    return hasattr(sys.modules.get(module), "__path__") and find_spec(f"{module}.{name}") is not None
 
 
 def refused_modules():
@@ -133,7 +146,7 @@ class _Finder:
         name = module.__spec__.name
         if name not in self.moved:
             module.__doc__ = f"{_torch_name(name)}: its names refuse when they are used."
-        module.__dict__.setdefault("__getattr__", refused_names(name))
+        module.__dict__.setdefault("__getattr__", module_getattr(name))
 
 
 def install(moved):

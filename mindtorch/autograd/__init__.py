@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 from mindtorch._core.autograd import engine as _engine
 from mindtorch._core.autograd.node import SavedTensor  # noqa: F401 - torch has it here too
 from mindtorch._core.tensor.tensor import TensorBase as _TensorBase
-from mindtorch._refusals.modules import refused_names as _refused_names
+from mindtorch._refusals.modules import module_getattr as _module_getattr
 from mindtorch.autograd import forward_ad, functional, graph
 from mindtorch.autograd import function as function
 from mindtorch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -34,7 +34,7 @@ __all__ = ["Function", "Variable", "backward", "detect_anomaly", "enable_grad", 
            "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled"]
 
 _LAZY = ("profiler", "profiler_util")
-_refused = _refused_names(__name__)
+_refused = _module_getattr(__name__)
 
 
 if not TYPE_CHECKING:        # a type checker would take any name for one of this module

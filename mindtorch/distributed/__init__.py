@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mindtorch import ops as _ops
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed import device_mesh, distributed_c10d
 from mindtorch.distributed._debug import (
@@ -60,4 +60,4 @@ def is_available() -> bool:
 set_debug_level_from_env()
 _ops.import_on_use(("_c10d_functional", "c10d_functional", "c10d"), "mindtorch.distributed._collective_operators")
 _complete_docstrings(globals(), "distributed")
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -1,6 +1,6 @@
 """torch._C._distributed_c10d: the classes of torch.distributed that torch has in C++."""
 # ruff: noqa: F401 - the names are here for programs
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.distributed._backend import Backend
 from mindtorch.distributed._backend import DistributedBackendOptions as _DistributedBackendOptions
 from mindtorch.distributed._debug import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env
@@ -34,4 +34,4 @@ def _set_thread_isolation_mode(enable: bool) -> None:
     """Nothing: groups are found by their names in the records, which differ between threads where a program says so."""
 
 
-__getattr__ = refused_names("mindtorch._C._distributed_c10d")
+__getattr__ = module_getattr("mindtorch._C._distributed_c10d")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mindtorch import Tensor, cat
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.autograd import Function
 from mindtorch.distributed import _collectives as collectives
 from mindtorch.distributed._groups import _find_or_create_pg_by_ranks_and_tag
@@ -276,4 +276,4 @@ def all_gather_inplace(tensor_list: list[Tensor], tensor: Tensor, group: Any = N
     return [place.copy_(part) for place, part in zip(tensor_list, parts, strict=True)]
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

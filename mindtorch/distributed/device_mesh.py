@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.distributed._groups import init_process_group, new_group
 from mindtorch.distributed._world import (
     _get_default_group,
@@ -364,4 +364,4 @@ def init_device_mesh(device_type: str, mesh_shape: Sequence[int], *, mesh_dim_na
     return DeviceMesh(device_type, mesh, mesh_dim_names=mesh_dim_names, backend_override=overrides)
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -6,7 +6,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.distributed._backend import DistributedBackendOptions as _DistributedBackendOptions
 from mindtorch.distributed._backend_names import (
     Backend,
@@ -177,4 +177,4 @@ class _Module(ModuleType):
 
 sys.modules[__name__].__class__ = _Module
 reduce_op = ReduceOp
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 
 __path__ = []       # modules below it come from the table of refusals
 
@@ -19,4 +19,4 @@ def is_available() -> bool:
     return False
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.distributed._module_states import (
     _sync_module_states,
     _sync_params_and_buffers,
@@ -85,4 +85,4 @@ def _get_root_modules(modules: list[Module]) -> list[Module]:
     return [module for module in modules if module not in held]
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

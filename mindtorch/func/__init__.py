@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mindtorch import stack
-from mindtorch._refusals.modules import refused_names as _refused_names
+from mindtorch._refusals.modules import module_getattr as _module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.func._derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from mindtorch.func._vmap import vmap
@@ -107,4 +107,4 @@ _complete_docstrings(globals(), "func")
 
 
 if not TYPE_CHECKING:        # a type checker would take any name for one of this module
-    __getattr__ = _refused_names(__name__)
+    __getattr__ = _module_getattr(__name__)

@@ -314,13 +314,13 @@ class Tracer(TracerBase):
         parameter = inspect.signature(function).parameters[name]
         default = () if parameter.default is parameter.empty else (parameter.default,)
         if concrete_args is not None and name in concrete_args:
-            return self._constant(name, concrete_args[name])
+            return self._constant(name, default, concrete_args[name])
         return self.create_proxy("placeholder", name, default, {}, type_expr=function.__annotations__.get(name))
 
-    def _constant(self, name, value):
+    def _constant(self, name, default, value):
         """A concrete argument. The graph is made for it, and checks that it gets it."""
         import mindtorch
-        given = self.create_proxy("placeholder", f"{name}_1", (), {})
+        given = self.create_proxy("placeholder", f"{name}_1", default, {})
         says = f"{name} has been specialized to have value {value} but got another value"
         if value is None:
             self.create_proxy("call_function", _assert_is_none, (given, says), {})

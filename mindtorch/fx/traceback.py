@@ -2,7 +2,7 @@
 import contextlib
 import functools
 
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 
 __all__ = ["annotate", "annotate_fn", "get_current_meta", "has_preserved_node_meta", "preserve_node_meta"]
 
@@ -95,4 +95,4 @@ def get_current_meta():
     return _meta
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mindtorch import Tensor
 from mindtorch._compat.absent_device import abstract_class
 from mindtorch._core.python.torch_function import published
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.futures import Future
 from mindtorch.jit import _recursive, _state, annotations  # noqa: F401 - `torch.jit.annotations` needs no own import
 from mindtorch.nn import Module
@@ -277,7 +277,7 @@ def _assert_async(input, assert_msg="Expected Tensor with single nonzero value, 
 
 
 _OF_TRACES = ("TracerWarning", "TracingCheckError", "trace", "trace_module")
-_refused = refused_names(__name__)
+_refused = module_getattr(__name__)
 
 
 def __getattr__(name):

@@ -10,7 +10,7 @@ from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.formats import sparse_coo, strided
 from mindtorch._core.operators.autocast import without_autocast
 from mindtorch._core.tensor.dtype import float32
-from mindtorch._refusals.modules import refused_names as _refused_names
+from mindtorch._refusals.modules import module_getattr as _module_getattr
 from mindtorch._sparse.tensors import coordinates, make
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 
@@ -429,4 +429,4 @@ _complete_docstrings(globals(), "masked")
 
 
 if not TYPE_CHECKING:        # a type checker would take any name for one of this module
-    __getattr__ = _refused_names(__name__)
+    __getattr__ = _module_getattr(__name__)

@@ -1,9 +1,9 @@
 """torch.nn: layers, parameters, functions."""
 from __future__ import annotations
 
-from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
+from mindtorch._refusals.modules import module_getattr as _module_getattr
 from mindtorch.nn import functional, grad, init, modules, parallel, parameter, utils
 from mindtorch.nn.modules import *  # noqa: F403 - every module has its name in torch.nn too
 from mindtorch.nn.parallel import DataParallel
@@ -39,7 +39,4 @@ def factory_kwargs(kwargs: Any) -> Any:
 
 
 if not TYPE_CHECKING:        # a type checker would take any name for one of this module
-    def __getattr__(name):
-        if name in ("attention", "common_types"):
-            return _import_module(f"mindtorch.nn.{name}")
-        raise AttributeError(f"module 'mindtorch.nn' has no attribute '{name}'")
+    __getattr__ = _module_getattr(__name__)

@@ -5,7 +5,7 @@ import enum
 import re
 from collections.abc import Callable
 
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.onnx import symbolic_helper, symbolic_opset11  # noqa: F401 - modules that torch.onnx has
 
 __all__ = ["OnnxExporterError", "OperatorExportTypes", "TrainingMode", "is_in_onnx_export",
@@ -67,4 +67,4 @@ def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> Non
     _symbolics.pop((symbolic_name, opset_version), None)
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -1,4 +1,5 @@
 """torch.optim: optimizers and schedules of learning rates."""
+from mindtorch._refusals.modules import module_getattr as _module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.optim import (
     adadelta,
@@ -43,3 +44,5 @@ for _module in (lr_scheduler, optimizer, swa_utils):
     _complete_docstrings(vars(_module), "optimizers")
 for _module in (adadelta, adagrad, adam, adamax, adamw, asgd, nadam, radam, rmsprop, rprop, sgd):
     _complete_docstrings(vars(_module), "optimizers.functional")
+
+__getattr__ = _module_getattr(__name__)

@@ -1,5 +1,5 @@
 """torch.sparse: functions of sparse tensors."""
-from mindtorch._refusals.modules import refused_names as _refused_names
+from mindtorch._refusals.modules import module_getattr as _module_getattr
 from mindtorch._sparse import products as _products
 from mindtorch._sparse import reductions as _reductions
 from mindtorch._sparse.constructors import check_sparse_tensor_invariants, spdiags
@@ -86,4 +86,4 @@ def as_sparse_gradcheck(gradcheck):
     return gradcheck
 
 
-__getattr__ = _refused_names(__name__)
+__getattr__ = _module_getattr(__name__)

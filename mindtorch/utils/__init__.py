@@ -1,10 +1,7 @@
 """torch.utils."""
 from __future__ import annotations
 
-from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
-
-_LAZY = ("_mode_utils", "_pytree", "checkpoint", "data", "deterministic", "dlpack", "hooks")
 
 if TYPE_CHECKING:
     from mindtorch.utils import checkpoint as checkpoint
@@ -14,9 +11,12 @@ if TYPE_CHECKING:
     from mindtorch.utils import hooks as hooks
     from mindtorch.utils._swap import swap_tensors as swap_tensors
 else:
+    from mindtorch._refusals.modules import module_getattr as _module_getattr
+
+    _lazy = _module_getattr(__name__)
+
     def __getattr__(name):
-        if name in _LAZY:
-            return _import_module(f"mindtorch.utils.{name}")
         if name == "swap_tensors":
-            return _import_module("mindtorch.utils._swap").swap_tensors
-        raise AttributeError(f"module 'mindtorch.utils' has no attribute '{name}'")
+            from mindtorch.utils._swap import swap_tensors
+            return swap_tensors
+        return _lazy(name)

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.npu import _development
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def _build_extension() -> type:
     return BuildExtension
 
 
-_refused = refused_names(__name__)
+_refused = module_getattr(__name__)
 
 
 def __getattr__(name: str) -> Any:

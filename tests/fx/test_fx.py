@@ -111,11 +111,11 @@ def test_annotations_and_specialised_arguments():
         def annotated(x, n: int = 3) -> float:
             return x + n
 
-        def chosen(x, flag, other=None):
+        def chosen(x, flag=False, other=None):
             return x + 1 if flag else x - 1
-        traced = [lib.fx.symbolic_trace(annotated)]
-        found.append([(module.code, str(module.graph)) for module in traced])
         specialised = lib.fx.symbolic_trace(chosen, concrete_args={"flag": True})
+        traced = [lib.fx.symbolic_trace(annotated), specialised]
+        found.append([(module.code, str(module.graph)) for module in traced])
         assert specialised(lib.ones(1), True).tolist() == [2]
         with pytest.raises(AssertionError, match="flag has been specialized to have value True but got another value"):
             specialised(lib.ones(1), False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import mindtorch
 from mindtorch._compat.prims_common import wrappers  # noqa: F401 - an attribute of this module, as in torch
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 
 __all__ = ["ELEMENTWISE_TYPE_PROMOTION_KIND", "MetadataMismatchError", "check_all_strides",
            "check_significant_strides", "compare_tensor_meta",
@@ -179,4 +179,4 @@ def suggest_memory_format(x: mindtorch.Tensor) -> mindtorch.memory_format:
     return mindtorch.contiguous_format
 
 
-__getattr__ = refused_names("mindtorch._prims_common")
+__getattr__ = module_getattr("mindtorch._prims_common")

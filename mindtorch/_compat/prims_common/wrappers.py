@@ -1,7 +1,7 @@
 """torch._prims_common.wrappers: decorators of PyTorch's operators in Python, which mindtorch has none of."""
 from typing import Any
 
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 
 
 def _maybe_remove_out_wrapper(fn: Any) -> Any:
@@ -9,4 +9,4 @@ def _maybe_remove_out_wrapper(fn: Any) -> Any:
     return fn
 
 
-__getattr__ = refused_names("mindtorch._prims_common.wrappers")
+__getattr__ = module_getattr("mindtorch._prims_common.wrappers")

@@ -630,7 +630,7 @@ cdef int raise_version_mismatch(Node node, SavedTensor saved, TensorBase tensor)
             "the backtrace further above shows the operation that failed to compute its gradient. The variable in "
             "question was changed in there or anywhere later. Good luck!" if anomaly_mode else
             "enable anomaly detection to find the operation that failed to compute its gradient, with "
-            "torch.autograd.set_detect_anomaly(True)."))
+            "torch.autograd.set_detect_anomaly(True, check_nan=False)."))
 
 
 cdef str origin_text(TensorBase tensor):

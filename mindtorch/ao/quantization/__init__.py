@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.nn import Module
 
 if TYPE_CHECKING:
@@ -44,4 +44,4 @@ class DeQuantStub(QuantStub):
     """
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -1,5 +1,5 @@
 """torch.distributed._tensor: the older name of torch.distributed.tensor."""
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.distributed.tensor import (
     DeviceMesh,
     DTensor,
@@ -20,4 +20,4 @@ from mindtorch.distributed.tensor import (
 __all__ = ["DTensor", "DeviceMesh", "Partial", "Replicate", "Shard", "distribute_module", "distribute_tensor", "empty",
            "full", "init_device_mesh", "ones", "rand", "randn", "zeros"]
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

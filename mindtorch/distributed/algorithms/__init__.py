@@ -1,7 +1,7 @@
 """torch.distributed.algorithms."""
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.distributed.algorithms.join import Join, Joinable, JoinHook
 
 __all__ = ["Join", "JoinHook", "Joinable"]
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

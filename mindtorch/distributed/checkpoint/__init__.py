@@ -4,7 +4,7 @@ A checkpoint is a folder: each rank writes `__<rank>_<n>.distcp`, objects of tor
 `.metadata`, a pickle that says of each tensor which parts lie where. So any number of ranks reads it.
 """
 # ruff: noqa: F401 - the names are here for programs
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.distributed.checkpoint.api import CheckpointException
 from mindtorch.distributed.checkpoint.default_planner import DefaultLoadPlanner, DefaultSavePlanner
 from mindtorch.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
@@ -20,4 +20,4 @@ from mindtorch.distributed.checkpoint.state_dict_loader import load, load_state_
 from mindtorch.distributed.checkpoint.state_dict_saver import async_save, save, save_state_dict
 from mindtorch.distributed.checkpoint.storage import StorageReader, StorageWriter
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -1,5 +1,5 @@
 """torch.distributed.fsdp: parameters, gradients and optimizer states cut over the ranks."""
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.fsdp._fully_shard import (
     CPUOffloadPolicy,
@@ -35,4 +35,4 @@ __all__ = ["BackwardPrefetch", "CPUOffload", "CPUOffloadPolicy", "FSDPModule", "
            "StateDictSettings", "StateDictType", "UnshardHandle", "fully_shard", "register_fsdp_forward_method"]
 
 _complete_docstrings(globals(), "distributed.fsdp")
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

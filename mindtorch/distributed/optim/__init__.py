@@ -1,5 +1,5 @@
 """torch.distributed.optim: optimizers that shard their state over ranks, or average what the ranks have learned."""
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.distributed.optim.apply_optimizer_in_backward import (
     _apply_optimizer_in_backward,
     _get_in_backward_optimizers,
@@ -10,4 +10,4 @@ from mindtorch.distributed.optim.zero_redundancy_optimizer import ZeroRedundancy
 __all__ = ["PostLocalSGDOptimizer", "ZeroRedundancyOptimizer", "_apply_optimizer_in_backward",
            "_get_in_backward_optimizers"]
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

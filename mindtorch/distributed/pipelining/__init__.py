@@ -1,5 +1,5 @@
 """torch.distributed.pipelining: a model with its layers on several ranks, which work on microbatches in turn."""
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.pipelining._pipe import Pipe, SplitPoint, build_stage, pipe_split, pipeline
 from mindtorch.distributed.pipelining.schedules import (
@@ -15,4 +15,4 @@ __all__ = ["Pipe", "PipelineStage", "Schedule1F1B", "ScheduleGPipe", "ScheduleIn
            "SplitPoint", "_ScheduleForwardOnly", "build_stage", "pipe_split", "pipeline"]
 
 _complete_docstrings(globals(), "distributed.pipelining")
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mindtorch import Tensor, cat, tensor
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 if TYPE_CHECKING:
@@ -145,4 +145,4 @@ def _merged(spec, values):
     return values[0]
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mindtorch
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.pipelining.microbatch import (
     TensorChunkSpec,
@@ -370,4 +370,4 @@ def get_schedule_class(schedule_name: str) -> type[_PipelineSchedule]:
 
 
 _complete_docstrings(globals(), "distributed.pipelining")
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -1,5 +1,5 @@
 """torch.distributed.tensor: tensors in parts on the ranks of a mesh."""
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from mindtorch.distributed.tensor._api import (
@@ -19,4 +19,4 @@ __all__ = ["DTensor", "DeviceMesh", "Partial", "Placement", "Replicate", "Shard"
            "distribute_tensor", "empty", "full", "init_device_mesh", "ones", "rand", "randn", "zeros"]
 
 _complete_docstrings(globals(), "distributed.tensor")
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 
 __all__ = ["Partial", "Placement", "Replicate", "Shard"]
 
@@ -110,4 +110,4 @@ class Partial(Placement):
         return f"P({self.reduce_op})"
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

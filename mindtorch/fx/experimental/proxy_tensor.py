@@ -9,7 +9,7 @@ from typing import Any
 
 import mindtorch
 from mindtorch import Tensor
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.fx.graph import Graph
 from mindtorch.fx.graph_module import GraphModule
 from mindtorch.fx.node import map_aggregate
@@ -159,4 +159,4 @@ def get_proxy_mode() -> TorchDispatchMode | None:
     return next((mode for mode in reversed(_get_current_dispatch_mode_stack()) if isinstance(mode, _Recorder)), None)
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

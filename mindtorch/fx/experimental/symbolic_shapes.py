@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 
 __all__ = ["ShapeEnv", "free_symbols", "free_unbacked_symbols", "guard_or_false", "guard_or_true",
            "guard_size_oblivious", "has_free_symbols", "is_concrete_bool", "is_concrete_int",
@@ -175,4 +175,4 @@ def has_free_symbols(val: Any) -> bool:
     return False
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

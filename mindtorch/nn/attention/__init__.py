@@ -4,7 +4,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any
 
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.nn._sdp_backends import CHOICE, SDPBackend
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
@@ -46,4 +46,4 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
         CHOICE.set(*before)
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

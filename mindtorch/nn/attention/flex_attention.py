@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mindtorch
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.nn.attention._block_mask import (
     _DEFAULT_SPARSE_BLOCK_SIZE,
     BlockMask,
@@ -203,4 +203,4 @@ def flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Any = N
                              max_scores=scores.amax(-1) if return_aux.max_scores else None)
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -1,5 +1,5 @@
 """torch.utils.data: data sets, samplers and the loader that makes batches of them."""
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.utils.data._utils.collate import default_collate, default_convert
 from mindtorch.utils.data._utils.worker import get_worker_info
@@ -32,4 +32,4 @@ __all__ = [
 
 
 _complete_docstrings(globals(), "utils.data")
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.distributed.algorithms.ddp_comm_hooks import (
     debugging_hooks,
     default_hooks,
@@ -64,4 +64,4 @@ def register_ddp_comm_hook(comm_hook_type: DDPCommHookType, model: DistributedDa
     comm_hook_type.value(model=model, state=state)
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -19,6 +19,7 @@ from enum import IntFlag
 from pathlib import Path
 from typing import Any
 
+from mindtorch._refusals.modules import module_getattr as _module_getattr
 from mindtorch.distributed.elastic.multiprocessing.errors import ProcessFailure, record
 from mindtorch.distributed.elastic.multiprocessing.tail_log import TailLog
 
@@ -448,3 +449,6 @@ def start_processes(name: str, entrypoint: Callable | str, args: dict[int, tuple
         context.close()
         raise
     return context
+
+
+__getattr__ = _module_getattr(__name__)

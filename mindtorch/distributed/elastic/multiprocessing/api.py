@@ -1,5 +1,5 @@
 """torch.distributed.elastic.multiprocessing.api: the worker processes, by the name of torch's module."""
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.distributed.elastic.multiprocessing import (
     DefaultLogsSpecs,
     LogsDest,
@@ -16,4 +16,4 @@ from mindtorch.distributed.elastic.multiprocessing import (
 __all__ = ["DefaultLogsSpecs", "LogsDest", "LogsSpecs", "MultiprocessContext", "PContext", "RunProcsResult",
            "SignalException", "Std", "SubprocessContext", "to_map"]
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from mindtorch._alias import is_active
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.distributed._stores import DistError, HashStore, PrefixStore, Store, TCPStore
 from mindtorch.distributed.elastic.rendezvous.utils import parse_rendezvous_endpoint
 from mindtorch.distributed.elastic.utils.distributed import get_free_port, is_local_address
@@ -375,4 +375,4 @@ class RendezvousHandler:
 _FIRST_STATE = json.dumps({"round": 0, "complete": False, "closed": "", "nodes": {}, "waiting": {}, "done": []})
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

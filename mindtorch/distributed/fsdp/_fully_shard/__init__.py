@@ -1,5 +1,5 @@
 """fully_shard, and what it takes."""
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.distributed.fsdp._fully_shard._fully_shard import (
     FSDPModule,
     UnshardHandle,
@@ -11,4 +11,4 @@ from mindtorch.distributed.fsdp._fully_shard._policies import CPUOffloadPolicy, 
 __all__ = ["CPUOffloadPolicy", "FSDPModule", "MixedPrecisionPolicy", "OffloadPolicy", "UnshardHandle", "fully_shard",
            "register_fsdp_forward_method"]
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -1,7 +1,7 @@
 """torch.distributed.tensor.debug: which collectives a model calls, and where."""
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.distributed.tensor.debug._comm_mode import CommDebugMode
 
 __all__ = ["CommDebugMode"]
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -1,5 +1,5 @@
 """torch.distributed.tensor.parallel: modules with layers cut over the ranks."""
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.tensor.parallel.api import parallelize_module
 from mindtorch.distributed.tensor.parallel.loss import loss_parallel
@@ -17,4 +17,4 @@ __all__ = ["ColwiseParallel", "ParallelStyle", "PrepareModuleInput", "PrepareMod
            "RowwiseParallel", "SequenceParallel", "loss_parallel", "parallelize_module"]
 
 _complete_docstrings(globals(), "distributed.tensor")
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from mindtorch import Tensor, nn
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.distributed.tensor import DTensor, Replicate, Shard, distribute_module, distribute_tensor
 
 if TYPE_CHECKING:
@@ -264,4 +264,4 @@ class PrepareModuleInputOutput(ParallelStyle):
         return self.prepare_module_output._apply(module, device_mesh)
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)

@@ -9,7 +9,7 @@ from enum import StrEnum
 from string import Template
 from typing import Any
 
-from mindtorch._refusals.modules import refused_names
+from mindtorch._refusals.modules import module_getattr
 from mindtorch.distributed.elastic.guard import MARK, Guard
 from mindtorch.distributed.elastic.multiprocessing import LogsSpecs, RunProcsResult, start_processes
 from mindtorch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
@@ -205,4 +205,4 @@ def _with_macros(argument, env):
     return Template(argument).safe_substitute(local_rank=env["LOCAL_RANK"])
 
 
-__getattr__ = refused_names(__name__)
+__getattr__ = module_getattr(__name__)
