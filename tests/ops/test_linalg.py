@@ -274,6 +274,10 @@ ERRORS = {
     "cholesky of complex numbers": lambda lib, zeros: lib.linalg.cholesky(zeros * 1j),
     "cholesky of NaN": lambda lib, zeros: lib.linalg.cholesky(zeros / zeros),
     "cholesky_inverse": lambda lib, zeros: lib.cholesky_inverse(zeros),
+    "gels": lambda lib, zeros: lib.linalg.lstsq(lib.cat([zeros, zeros[:1]]) + lib.arange(2), zeros[[0, 0, 0]],
+                                                driver="gels"),
+    "gels of wide matrices": lambda lib, zeros: lib.linalg.lstsq(
+        lib.eye(2, 3, dtype=zeros.dtype) * lib.tensor([[[1], [1]], [[1], [0]]]), zeros.expand(2, 2, 2), driver="gels"),
 }
 
 
