@@ -116,7 +116,8 @@ def test_the_gradient_of_a_bias_of_group_norm_depends_on_the_gradient_alone(devi
     """So it requires a gradient where that does, as in torch."""
     found = []
     for lib, where in ((mindtorch, device), (torch, "cpu")):
-        leaves = [lib.tensor(numbers(*shape), device=where).float().requires_grad_() for shape in ((2, 4, 3), (4,), (4,))]
+        leaves = [lib.tensor(numbers(*shape), device=where).float().requires_grad_()
+                  for shape in ((2, 4, 3), (4,), (4,))]
         result = lib.nn.functional.group_norm(leaves[0], 2, *leaves[1:])
         for total in (result.sum(), (result * result).sum()):
             gradients = lib.autograd.grad(total, leaves, create_graph=True)
