@@ -42,6 +42,8 @@ NOT_INVERTIBLE = ("The diagonal element {0} is zero, the inversion could not be 
                   "singular.")
 ZERO_PIVOT = ("U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to "
               "perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")
+RANK_DEFICIENT = ("The least squares solution could not be computed because the input matrix does not have full rank "
+                  "(error code: {0}).")
 NOT_POSITIVE_DEFINITE = ("The factorization could not be completed because the input is not positive-definite (the "
                          "leading minor of order {0} is not positive-definite).")
 NOT_FINITE = "The algorithm failed to converge because the input matrix contained non-finite values."

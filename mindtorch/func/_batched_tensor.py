@@ -37,12 +37,13 @@ _thread = threading.local()
 
 
 class Level:
-    """A vmap that runs: how many samples it has, and what random operators give them ("different" or "same")."""
+    """A vmap that runs: how many samples it has, what random operators give them ("different" or "same"), and how many
+    derivatives are being taken inside."""
 
-    __slots__ = ("number", "randomness", "size")
+    __slots__ = ("derivatives", "number", "randomness", "size")
 
     def __init__(self, size: int, randomness: str) -> None:
-        self.number, self.size, self.randomness = next(_number), size, randomness
+        self.number, self.size, self.randomness, self.derivatives = next(_number), size, randomness, 0
 
     def __enter__(self):
         running_levels().append(self)

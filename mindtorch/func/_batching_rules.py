@@ -371,11 +371,13 @@ def _all_elements(call, values):
 
 
 def _reduction_of_all(call):
-    """max(self) and its like: the row with a dim, along all dimensions in one."""
+    """max(self) and its like: the row with a dim, along all dimensions in one. As in torch, an extremum's derivative is
+    that row's, but within this vmap that of max(self)."""
     values = call.all_full()
     elements = values.pop("self").reshape(*call.sizes, call.values["self"].numel())
     if call.name in ("max", "min", "median", "nanmedian"):
-        return call.batched(_Selection.apply(elements, call.name))
+        return call.batched(_Selection.apply(elements, call.name) if call.levels[-1].derivatives else
+                            getattr(mindtorch, call.name)(elements, dim=-1)[0])
     return call.batched(getattr(mindtorch, call.name)(elements, dim=call.count, **values))
 
 

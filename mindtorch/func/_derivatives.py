@@ -53,12 +53,17 @@ def _recorded(primals):
     save tensors of inference mode."""
     alone = not any(value_of(leaf).requires_grad for leaf in tree_leaves(primals) if isinstance(leaf, mindtorch.Tensor))
     before = set_saves_inference(True)
+    levels = tuple(running_levels())
+    for level in levels:
+        level.derivatives += 1
     try:
         set_saves_inference(alone or before)
         with mindtorch.enable_grad():
             yield
     finally:
         set_saves_inference(before)
+        for level in levels:
+            level.derivatives -= 1
 
 
 def _tracked_copies(values, own):

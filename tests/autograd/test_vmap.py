@@ -68,6 +68,11 @@ CALLS = {
     **{f"all of several that are the {name} share its gradient": lambda lib, m, v, name=name: lib.vmap(
         lib.func.grad(lambda x: getattr(x, name)() * 2))(lib.cat([m, m, m + 2], 1))
        for name in ("max", "min", "median", "nanmedian", "amax")},
+    **{f"the first of several that are the {name} has its gradient from outside": lambda lib, m, v, name=name: [
+        lib.func.grad(lambda y: lib.vmap(lambda x: getattr(x, name)() * 2)(y).sum())(lib.cat([m, m, m + 2], 1)),
+        lib.vmap(lib.func.grad(lambda y: lib.vmap(lambda x: getattr(x, name)())(y).sum()))(m[:, None].expand(-1, 2, -1)
+                                                                                           .repeat(1, 1, 2))]
+       for name in ("max", "min", "median", "nanmedian", "amax")},
     "a vectorized jacobian": lambda lib, m, v: lib.autograd.functional.jacobian(lambda a: m.cpu() @ a.cpu(), v,
                                                                                 vectorize=True),
     "a vectorized hessian": lambda lib, m, v: lib.autograd.functional.hessian(lambda a: (a ** 3).sum(), v,

@@ -40,7 +40,7 @@ LARGEST = 64        # elements of a literal
 BLOCKS = ("torch.no_grad()", "torch.no_grad()", "torch.inference_mode()", "torch.enable_grad()",
           "torch.set_grad_enabled(False)", "torch.autocast(device, dtype=torch.bfloat16)",
           "torch.autocast(device, dtype=torch.float16)")
-# Random numbers of the CPU, which are torch's; those of an NPU are others.
+# Random numbers of the CPU, which are torch's; those of an NPU are others. No views, since an NPU gets copies.
 DRAWS = ("torch.rand({shape}, dtype={dtype})", "torch.randn({shape}, dtype={dtype})",
          "torch.randint(-3, 9, {shape}, dtype={dtype})", "torch.randint({big}, {shape}, dtype={dtype})",
          "torch.randperm({count}, dtype={dtype})",
@@ -52,8 +52,8 @@ DRAWS = ("torch.rand({shape}, dtype={dtype})", "torch.randn({shape}, dtype={dtyp
          "{ones}.cauchy_()", "{ones}.log_normal_()", "{ones}.geometric_(0.3)",
          "torch.normal(0.0, 2.0, {shape}, dtype={dtype})", "torch.normal({ones}, {ones})",
          "torch.poisson({ones} * 3)", "torch.multinomial({ones}.reshape(-1), {few}, True)",
-         "torch.multinomial({ones}.reshape(-1), {few})", "torch.nn.init.xavier_uniform_({ones}.reshape(1, -1))",
-         "torch.nn.init.kaiming_normal_({ones}.reshape(1, -1))", "torch.nn.init.trunc_normal_({ones})",
+         "torch.multinomial({ones}.reshape(-1), {few})", "torch.nn.init.xavier_uniform_({ones}.reshape(1, -1)).clone()",
+         "torch.nn.init.kaiming_normal_({ones}.reshape(1, -1)).clone()", "torch.nn.init.trunc_normal_({ones})",
          "torch.distributions.Normal({ones}, 2.0).sample()",
          "torch.distributions.Categorical(logits={ones}.reshape(-1)).sample(({few},))")
 # Functions of one tensor, or of a sample of it, for torch.func.

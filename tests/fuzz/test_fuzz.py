@@ -143,6 +143,14 @@ def test_a_reason_asks_for_what_makes_it_true(operator, text, words, values):
     assert allowed("cpu", statement, "values", words) is None
 
 
+def test_a_reason_asks_for_the_text_of_a_call_that_gave_several_results():
+    words = "v3[0]: torch np.float64(-0.0029093), here np.float64(-0.0029092); 1 of 1 differ, torch.float32"
+    for function in ("gelu", "silu"):
+        text = f"v2 = torch.func.jvp(lambda x: torch.nn.functional.{function}(x), (v1,), (v1,))"
+        found = allowed("cpu", Statement("v3 = v2[0]", "func.jvp"), "values", words, [Statement(text, "func.jvp")])
+        assert (found is not None) == (function == "gelu")
+
+
 def test_a_reason_asks_for_the_factor_of_an_earlier_statement():
     before = [Statement("v2 = torch.cholesky_inverse(v1)", "cholesky_inverse")]
     backward = Statement("v2.sum().backward()", "backward")

@@ -110,3 +110,18 @@ def test_the_parameters_of_an_empty_batch_norm_have_gradients(training, device):
         return [p.grad.tolist() for p in (layer.weight, layer.bias)], tuple(x.grad.shape)
 
     assert gradients(mindtorch, device) == gradients(torch, "cpu")
+
+
+def test_the_gradient_of_a_bias_of_group_norm_depends_on_the_gradient_alone(device):
+    """So it requires a gradient where that does, as in torch."""
+    found = []
+    for lib, where in ((mindtorch, device), (torch, "cpu")):
+        leaves = [lib.tensor(numbers(*shape), device=where).float().requires_grad_()
+                  for shape in ((2, 4, 3), (4,), (4,))]
+        result = lib.nn.functional.group_norm(leaves[0], 2, *leaves[1:])
+        for total in (result.sum(), (result * result).sum()):
+            gradients = lib.autograd.grad(total, leaves, create_graph=True)
+            found.append(([g.requires_grad for g in gradients], gradients[2].tolist()))
+    for ours, theirs in zip(found[:2], found[2:], strict=True):
+        assert ours[0] == theirs[0]
+        np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-5)

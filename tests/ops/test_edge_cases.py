@@ -123,6 +123,7 @@ WRITES = {
         lib, d, (3, 3), lambda lib, d: (lib.tensor([0, 1, 2], device=d), lib.tensor([0, 1], device=d)),
         flags)}
 ENDLESS = [complex(x, y) for x in (float("inf"), -float("inf"), 1.0) for y in (float("inf"), float("nan"), 2.0)]
+EQUALS = [[(i * i + 3 * i * j) % 7 % 4 for i in range(20)] for j in range(6)]
 FOUND_BY_PROGRAMS = {
     **{f"{name} of as many {dtype} matrices as they have rows": lambda lib, d, name=name, dtype=dtype: lib.view_as_real(
         getattr(lib.linalg, name)(lib.tensor([[[2, 1], [1, 3]], [[4, 1], [2, 2]]], dtype=getattr(lib, dtype),
@@ -130,7 +131,19 @@ FOUND_BY_PROGRAMS = {
        for name in ("inv", "inv_ex") for dtype in ("float32", "float64", "complex64", "complex128")},
     **{f"{name} of complex numbers without end": lambda lib, d, name=name: lib.view_as_real(getattr(lib, name)(
         lib.tensor(ENDLESS, device=d)[:, None], lib.tensor(ENDLESS, device=d)))
-       for name in ("add", "sub", "mul", "rsub")},
+       for name in ("add", "sub", "mul", "rsub", "div")},
+    **{f"{name} of numbers without end": lambda lib, d, name=name: lib.view_as_real(getattr(lib, name)(
+        lib.tensor([*ENDLESS, 0, complex(0, float("inf"))], dtype=lib.complex128, device=d)))
+       for name in ("reciprocal", "rsqrt")},
+    **{f"the place among equals of {name} of {dtype}": lambda lib, d, name=name, dtype=dtype: lib.stack([
+        getattr(line.to(getattr(lib, dtype)), name)(*((k,) if name == "kthvalue" else (0,)))[1]
+        for line in lib.tensor(EQUALS, device=d) for k in (1, 4, 9, 20)])
+       for name in ("kthvalue", "median", "nanmedian") for dtype in ("float32", "float64", "int64", "int8")},
+    **{f"{name} of no {dtype}": lambda lib, d, name=name, dtype=dtype: getattr(
+        lib.ones(0, 3, dtype=getattr(lib, dtype), device=d), name)()
+       for name in ("median", "nanmedian") for dtype in ("int8", "int16", "int32", "int64", "uint8", "float32")},
+    "least squares of zeros": lambda lib, d: lib.linalg.lstsq(
+        lib.zeros(3, 2, device=d), lib.ones(3, 1, device=d), driver="gels")[0],
     "pinv of halves without elements": lambda lib, d: lib.linalg.pinv(lib.ones(2, 0, 0, device=d).half()),
     "pinv of halves": lambda lib, d: lib.ones(2, 2, device=d).bfloat16().pinverse(),
     "pinv of integers": lambda lib, d: lib.linalg.pinv(lib.ones(2, 2, device=d).long()),

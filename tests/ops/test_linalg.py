@@ -256,6 +256,15 @@ def test_infos_of_failures(device):
             lib.linalg.cholesky_ex(matrices, check_errors=True)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_what_a_zero_pivot_leaves(dtype):
+    """Of inv_ex on the CPU, infinity and NaN where torch has them, in the matrix at fault alone."""
+    matrices = [[[0.0, 1, 2], [0, 4, 4], [0, 2, 6]], [[2, 0, 0], [0, 4, 0], [1, 0, 1]], [[0] * 3] * 3, [[1, 2, 2]] * 3]
+    expected, found = (lib.linalg.inv_ex(lib.tensor(matrices, dtype=getattr(lib, dtype))) for lib in (torch, mindtorch))
+    numpy.testing.assert_array_equal(found[0].numpy(), expected[0].numpy())
+    assert found[1].tolist() == expected[1].tolist()
+
+
 ERRORS = {
     "inv": lambda lib, zeros: lib.linalg.inv(zeros),
     "solve": lambda lib, zeros: lib.linalg.solve(zeros, zeros[0]),
@@ -265,6 +274,10 @@ ERRORS = {
     "cholesky of complex numbers": lambda lib, zeros: lib.linalg.cholesky(zeros * 1j),
     "cholesky of NaN": lambda lib, zeros: lib.linalg.cholesky(zeros / zeros),
     "cholesky_inverse": lambda lib, zeros: lib.cholesky_inverse(zeros),
+    "gels": lambda lib, zeros: lib.linalg.lstsq(lib.cat([zeros, zeros[:1]]) + lib.arange(2), zeros[[0, 0, 0]],
+                                                driver="gels"),
+    "gels of wide matrices": lambda lib, zeros: lib.linalg.lstsq(
+        lib.eye(2, 3, dtype=zeros.dtype) * lib.tensor([[[1], [1]], [[1], [0]]]), zeros.expand(2, 2, 2), driver="gels"),
 }
 
 

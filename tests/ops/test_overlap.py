@@ -209,3 +209,18 @@ def test_an_expanded_tensor_may_be_assigned_to_itself(device):
         assert x.tolist() == [[0, 0], [1, 1], [2, 2]]
         with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
             x[:] = x + 1
+
+
+@pytest.mark.filterwarnings("ignore:Use of:UserWarning")
+def test_the_gradient_of_a_value_written_to_an_expanded_tensor(device):
+    def gradient(lib, where, write):
+        x, value = lib.arange(4.0, device=where).expand(3, 4), lib.tensor(1.5, device=where, requires_grad=True)
+        mask = lib.tensor([[1, 1, 0, 0], [0, 0, 0, 0], [0, 1, 1, 0]], dtype=lib.bool, device=where)
+        write(x, mask, value)
+        (x * lib.arange(12.0, device=where).view(3, 4)).sum().backward()
+        return x.tolist(), value.grad.tolist()
+
+    for write in (lambda x, mask, value: x.masked_fill_(mask, value),
+                  lambda x, mask, value: x.index_fill_(0, mask.any(1).nonzero()[1], value),
+                  lambda x, mask, value: x.__setitem__(mask, value)):
+        assert gradient(mindtorch, device, write) == gradient(torch, "cpu", write)

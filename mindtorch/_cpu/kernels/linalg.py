@@ -210,20 +210,11 @@ def _solve_symmetric(a, pivots, x, hermitian):
 
 # --- inverses and solutions ------------------------------------------------------------------------------------------
 
-def _singular(a):
-    """LAPACK's info of an LU decomposition: the first zero on the diagonal of U."""
-    return lu_factor_ex(a, True, False)[2]
-
-
 def inverse_ex(a, check_errors):
-    try:
-        return np.linalg.inv(a), np.zeros(a.shape[:-2], np.int32)
-    except np.linalg.LinAlgError:
-        info = _singular(a)
-        if check_errors:
-            raise_first_failure(info, "linalg.inv", NOT_INVERTIBLE)
-        healthy = np.where((info == 0)[..., None, None], a, np.eye(a.shape[-1], dtype=a.dtype))
-        return np.where((info == 0)[..., None, None], np.linalg.inv(healthy), a), info
+    inverse, info = solve_ex(a, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape), True, False)
+    if check_errors:
+        raise_first_failure(info, "linalg.inv", NOT_INVERTIBLE)
+    return inverse, info
 
 
 def inverse(a):

@@ -53,7 +53,8 @@ def median(x, dim, keepdim, ignore_nan):
 
 def _median_of_all(x, ignore_nan):
     if x.size == 0:
-        return np.nan if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+        with np.errstate(invalid="ignore"):
+            return np.array(np.nan).astype(x.dtype)
     return median(x.reshape(-1), 0, False, ignore_nan)[0]
 
 

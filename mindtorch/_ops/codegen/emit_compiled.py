@@ -17,6 +17,8 @@ _ADAPTERS = ("dims_or_all", "dtype_of", "cast", "first_or_zero", "or_epsilon", "
              "or_minus_one", "num_heads_of", "empty_output")
 # These are documented to take no strides, but their kernels do.
 _STRIDED = ("aclnnSWhere", "aclnnInplaceMaskedFillScalar", "aclnnInplaceMaskedFillTensor")
+# This is documented without float64, which its kernel takes.
+_OF_DOUBLES = ("aclnnKthvalue",)
 
 
 def module(table, calls) -> str:
@@ -53,10 +55,10 @@ def _condition(row, text) -> tuple:
 
 def _call(call) -> tuple:
     name, *_, parameters = call
-    return name, tuple(_parameter(name in _STRIDED, *parameter) for parameter in parameters)
+    return name, tuple(_parameter(name, *parameter) for parameter in parameters)
 
 
-def _parameter(strided, conversion, found, _name="", mask=COMMON_DTYPES, steps="") -> tuple:
+def _parameter(call, conversion, found, _name="", mask=COMMON_DTYPES, steps="") -> tuple:
     if conversion == "constant":
         return conversion, found
     second = -1
@@ -66,6 +68,7 @@ def _parameter(strided, conversion, found, _name="", mask=COMMON_DTYPES, steps="
             raise ValueError(f"the CPU has no conversion for the adapter {conversion}")
     if conversion not in ("tensor", "optional_tensor"):
         return conversion, found, second
-    wanted = [step for step in steps.split() if step == "promoted" or (step == "contiguous" and not strided)]
+    wanted = [step for step in steps.split() if step == "promoted" or (step == "contiguous" and call not in _STRIDED)]
     wanted += ["optional"] * (conversion == "optional_tensor")
+    mask |= (call in _OF_DOUBLES) << ACL_DTYPES["DOUBLE"]
     return "tensor", found, second, mask & COMMON_DTYPES, " ".join(wanted)

@@ -6,6 +6,7 @@ from warnings import warn
 from mindtorch._core import hooks
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.formats import contiguous_format
+from mindtorch._core.grad_mode import no_grad
 from mindtorch._core.tensor import indexing as _indexing
 from mindtorch._core.tensor.dtype import int64
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
@@ -221,6 +222,7 @@ def _unsafe_masked_index_put_accumulate(self, mask, indices, values):
 
 def _expanded_write(chosen, example):
     """A function that writes where `chosen` finds elements, whose values and whether they are added up it returns."""
+    @no_grad()                      # its caller records the write
     def write(name, memory, expanded, *args):
         warn(f"Use of {name}_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
              f"operation. This also applies to advanced indexing e.g. tensor[{example}", UserWarning, stacklevel=2)

@@ -8,7 +8,7 @@ from mindtorch import return_types
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autograd.node import is_grad_enabled
-from mindtorch._core.errors import NOT_INVERTIBLE, raise_first_failure
+from mindtorch._core.errors import NOT_INVERTIBLE, RANK_DEFICIENT, raise_first_failure
 from mindtorch._core.formats import contiguous_format
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
 from mindtorch._core.rules.infer import warn_of_resizing
@@ -143,14 +143,18 @@ def cholesky_solve(input, input2, upper=False):
     return solve_triangular(outer, solve_triangular(inner, input, upper=False), upper=True)
 
 
+def _refuse_zeros(zeros, function, what):
+    """Raises an error with the number of the first zero of a diagonal. `zeros` says where it has some."""
+    if not zeros.is_meta and zeros.any():
+        raise_first_failure(zeros.any(-1) * (zeros.long().argmax(-1) + 1), function, what)
+
+
 @with_autocast_policy("cholesky_inverse")
 @with_out(columns="empty")
 def cholesky_inverse(input, upper=False):
     """The inverse of the matrix whose Cholesky factor is given."""
     require_matrices(input, "cholesky_inverse", square=True)
-    zeros = input.diagonal(0, -2, -1) == 0
-    if not input.is_meta and zeros.any():
-        raise_first_failure(zeros.any(-1) * (zeros.long().argmax(-1) + 1), "cholesky_inverse", NOT_INVERTIBLE)
+    _refuse_zeros(input.diagonal(0, -2, -1) == 0, "cholesky_inverse", NOT_INVERTIBLE)
     return cholesky_solve(identity(input.shape[-1], input).expand(input.shape), input, upper)
 
 
@@ -448,6 +452,10 @@ def lstsq(input, b, rcond=None, *, driver=None):
             raise RuntimeError("This function doesn't handle types other than float and double")
         raise NotImplementedError(f"\"linalg_lstsq_cpu\" not implemented for '{scalar_type(input.dtype)}'")
     rows, columns = input.shape[-2:]
+    if driver == "gels":            # LAPACK lets a matrix of zeros pass
+        factor = _ATEN["linalg_qr"]((input if rows >= columns else conj_transpose(input)).detach(), "r")[1]
+        zeros = (factor.diagonal(0, -2, -1) == 0) & (input != 0).any(-1).any(-1, keepdim=True)
+        _refuse_zeros(zeros, "torch.linalg.lstsq", RANK_DEFICIENT)
     solution = _matmul(pinv(input, rtol=rcond), right)
     residuals = with_history_of(input.new_zeros((0,)), input, right).abs()
     rank = singular = None

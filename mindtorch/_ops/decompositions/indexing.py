@@ -2,7 +2,7 @@
 from math import nan
 
 from mindtorch._core.tensor.dtype import bool as bool_
-from mindtorch._core.tensor.dtype import int64
+from mindtorch._core.tensor.dtype import float64, int64
 from mindtorch._ops.decompositions.pointwise import by_parts
 from mindtorch._ops.operators import ops
 
@@ -25,10 +25,14 @@ def embedding_backward_by_index_add(grad, indices, num_weights, padding_idx, sca
     return ops.zeros((num_weights, grad.shape[-1]), **like).index_add(0, indices, rows)
 
 
-def sort_by_bits(self, stable, dim, descending):
-    """float64, by integers of the same order: the bits, which negative numbers have inverted. NaN is the largest."""
+def _ordered_bits(self):
+    """Integers of the same order as float64: the bits, which negative numbers have inverted. NaN is the largest."""
     bits = ops.where(self.isnan(), nan, self + 0.0).view(int64)        # -0 + 0 is 0
-    order = ops.sort(bits ^ ((bits >> 63) & (2 ** 63 - 1)), stable=bool(stable), dim=dim, descending=descending)[1]
+    return bits ^ ((bits >> 63) & (2 ** 63 - 1))
+
+
+def sort_by_bits(self, stable, dim, descending):
+    order = ops.sort(_ordered_bits(self), stable=bool(stable), dim=dim, descending=descending)[1]
     return self.gather(dim, order) if self.ndim else self, order
 
 
@@ -56,6 +60,12 @@ def max_pool_backward_by_scatter(grad_output, self, indices, dims):
     """Each gradient at the index of the largest element, a flat index in the last `dims` dimensions."""
     flat = ops.zeros_like(self).flatten(-dims)
     return flat.scatter_add(-1, indices.flatten(-dims).long(), grad_output.flatten(-dims)).reshape(self.shape)
+
+
+def kth(self, k, dim, keepdim):
+    if self.dtype is not float64:
+        return kth_of_sorted(self, k - 1, dim, keepdim)
+    return elements_at(self, dim, keepdim, ops.kthvalue(_ordered_bits(self), k, dim=dim, keepdim=True)[1])
 
 
 def elements_at(self, dim, keepdim, index):

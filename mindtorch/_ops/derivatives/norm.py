@@ -6,6 +6,7 @@ adjoint, and rstd * P is the derivative of `normal` by x; all of this follows fr
 """
 from math import prod
 
+from mindtorch._core.autograd.node import is_grad_enabled
 from mindtorch._ops.derivatives.linalg import vector_norm_backward
 from mindtorch._ops.operators import ops
 
@@ -72,7 +73,11 @@ def group_norm_backward(grads, input, weight, mean, rstd, N, C, HxW, group, want
     of_result, of_mean, of_rstd = grads
     found = [None, None, None]
     if of_result is not None:
-        found = list(ops.native_group_norm_backward(of_result, input, mean, rstd, weight, N, C, HxW, group, wanted))
+        by_sum = wanted[2] and is_grad_enabled()        # that of bias depends on nothing else
+        found = list(ops.native_group_norm_backward(of_result, input, mean, rstd, weight, N, C, HxW, group,
+                                                    [*wanted[:2], wanted[2] and not by_sum]))
+        if by_sum:
+            found[2] = of_result.reshape(N, C, HxW).sum((0, 2))
     if not wanted[0] or (of_mean is None and of_rstd is None):
         return found
     x = input.reshape(N, group, C // group * HxW)

@@ -127,6 +127,24 @@ C multiply(C a, C b) {
   }
 }
 
+/* A complex quotient is NumPy's, by the ratio of the divisor's parts: C++'s looks for infinity among NaN, torch's does
+ * not. */
+template <class C>
+C divide(C a, C b) {
+  if constexpr (std::is_same<C, Complex>::value) {
+    const double real = b.real(), imaginary = b.imag();
+    if (real == 0 && imaginary == 0) return C(a.real() / std::fabs(real), a.imag() / std::fabs(real));
+    if (std::fabs(real) >= std::fabs(imaginary)) {
+      const double ratio = imaginary / real, scale = 1 / (real + imaginary * ratio);
+      return C((a.real() + a.imag() * ratio) * scale, (a.imag() - a.real() * ratio) * scale);
+    }
+    const double ratio = real / imaginary, scale = 1 / (imaginary + real * ratio);
+    return C((a.real() * ratio + a.imag()) * scale, (a.imag() * ratio - a.real()) * scale);
+  } else {
+    return a / b;
+  }
+}
+
 template <class C>
 C negate(C a) {
   if constexpr (std::is_same<C, int64_t>::value) {

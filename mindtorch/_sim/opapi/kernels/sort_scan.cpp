@@ -155,11 +155,37 @@ struct Top {
   }
 };
 
+/* By the steps of torch's CPU, whose pivot is the median of three: which of equal elements is chosen is the same. */
 struct Kth {
   template <class C>
   static int64_t select(const aclOpExecutor &executor, Ranked<C> *ranked, int64_t length) {
-    std::nth_element(ranked, ranked + executor.attributes[kFirst] - 1, ranked + length, comesBefore<C, false>);
-    ranked[0] = ranked[executor.attributes[kFirst] - 1];
+    const auto before = Top<false>::before<C>;
+    const auto order = [=](int64_t one, int64_t other) {
+      if (before(ranked[other], ranked[one])) std::swap(ranked[one], ranked[other]);
+    };
+    const int64_t wanted = executor.attributes[kFirst] - 1;
+    int64_t first = 0, last = length - 1;
+    while (last - first > 1) {
+      std::swap(ranked[first + (last - first) / 2], ranked[first + 1]);
+      order(first + 1, last);
+      order(first, last);
+      order(first + 1, first);
+      const Ranked<C> pivot = ranked[first];
+      int64_t low = first + 1, high = last;
+      while (true) {
+        do ++low;
+        while (before(ranked[low], pivot));
+        do --high;
+        while (before(pivot, ranked[high]));
+        if (high < low) break;
+        std::swap(ranked[low], ranked[high]);
+      }
+      std::swap(ranked[first], ranked[high]);
+      if (high <= wanted) first = low;
+      if (high >= wanted) last = high - 1;
+    }
+    if (last > first) order(first, last);
+    ranked[0] = ranked[wanted];
     return 1;
   }
 };
@@ -214,7 +240,10 @@ aclError runSelectWhole(const aclOpExecutor &executor) {
   Operand in = executor.operands[0], out = executor.operands[1];
   in.compute = out.compute = computeOfType<C>();
   if (in.count == 0) {
-    const C nothing = std::numeric_limits<C>::quiet_NaN();
+    C nothing = std::numeric_limits<C>::quiet_NaN();
+    if constexpr (std::is_integral_v<C>) { /* what torch's CPU makes of NaN */
+      nothing = in.type == ACL_INT32 ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int64_t>::min();
+    }
     Cursor(out).write(&nothing, 1);
     return ACL_SUCCESS;
   }
