@@ -425,6 +425,8 @@ def jacfwd(func: Any, argnums: int = 0, has_aux: bool = False, *, chunk_size: An
         primals, of_chosen = _of_chosen(func, argnums, args, kwargs)
         leaves = tree_leaves(primals)
         _require_real("jacfwd", "inputs", leaves)
+        for leaf in filter(lambda each: isinstance(each, mindtorch.Tensor), leaves):
+            check_dual(leaf, leaf)
         with refused_randomness() if randomness == "error" else nullcontext():
             output, aux, own, along, inputs = _linearized(of_chosen, primals, has_aux, "jvp(f, primals, tangents)")
         _require_real("jacfwd", "outputs", tree_leaves(output))

@@ -391,7 +391,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     rows = input if input.dim() == 2 else input.reshape(1, -1)
     places = _ops.arange(rows.size(1), device=input.device)
     hit = target.reshape(-1, 1) == places
-    chosen = _ops.where(hit, rows, _ops.zeros_like(rows)).sum(1, keepdim=True)
+    chosen = rows.gather(1, target.reshape(-1, 1))
     loss = (margin - chosen + rows).clamp(min=0)
     loss = loss * loss if p == 2 else loss
     if weight is not None:

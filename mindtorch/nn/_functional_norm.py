@@ -138,7 +138,8 @@ def _dropped(input, p, training, inplace, drop):
     if not training or p == 0 or input.numel() == 0:
         return input
     if p == 1:
-        return input.mul_(0) if inplace else input * 0
+        zero = input.new_zeros(())
+        return input.mul_(zero) if inplace else input * zero
     return drop(input, p, inplace)
 
 
@@ -150,7 +151,7 @@ def _drop_elements(input, p, inplace):
 def _drop_channels(input, p, inplace):
     if input.dim() < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    noise = input.new_empty(_of_channels(input)).bernoulli_(1 - p) / (1 - p)
+    noise = input.new_empty(_of_channels(input)).bernoulli_(1 - p).div_(1 - p)      # which refuses integers
     return input.mul_(noise) if inplace else input * noise
 
 
@@ -218,10 +219,11 @@ def _alpha_dropped(input, p, training, mask_shape):
     if not training or p == 0 or input.numel() == 0:
         return input
     if p == 1:
-        return input * 0
+        return input * input.new_zeros(())
     a = 1 / math.sqrt((_SELU_FLOOR * _SELU_FLOOR * p + 1) * (1 - p))
     mask = input.new_empty(mask_shape).bernoulli_(1 - p)
-    return input * (mask * a) + ((mask - 1) * (-_SELU_FLOOR * a) - _SELU_FLOOR * a * p)
+    shift = (mask - 1).mul_(-_SELU_FLOOR * a) - _SELU_FLOOR * a * p                 # mul_ refuses integers
+    return input * (mask * a) + shift
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:

@@ -130,3 +130,11 @@ def test_dropout_under_vmap_draws_the_numbers_of_torch(name, randomness):
         return lib.vmap(lambda sample: function(sample, 0.5, True), randomness=randomness)(x).tolist()
 
     np.testing.assert_allclose(dropped(mindtorch), dropped(torch), 1e-6)
+
+
+@pytest.mark.parametrize("name", ["dropout", "dropout2d", "alpha_dropout", "feature_alpha_dropout"])
+def test_all_of_a_mask_dropped_is_a_mask(name, device):
+    for in_place in (False, True):
+        x = mindtorch.ones(2, 3, 4, 5, dtype=mindtorch.bool, device=device)
+        dropped = getattr(mindtorch.nn.functional, name)(x, 1.0, True, in_place)
+        assert (dropped.dtype, dropped.any().item()) == (mindtorch.bool, False)

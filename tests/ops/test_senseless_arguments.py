@@ -418,3 +418,42 @@ def test_triangles_at_every_offset(name, shape):
     for offset in range(-7, 8):
         ours, theirs = (getattr(lib, name)(*shape, offset).tolist() for lib in (mindtorch, torch))
         assert ours == theirs, offset
+
+
+@pytest.mark.parametrize("text", [
+    "t.func.jacfwd(lambda x: x * 1.5)(whole)", "t.func.hessian(lambda x: (x * x).sum())(whole)",
+    "t.linalg.vander(x.half())", "t.linalg.vander(x.bfloat16())",
+    "t.gradient(whole.to(t.uint8))", "whole.polygamma_(2)", "t.nn.functional.dropout2d(whole.view(1, 1, 2, 2), 0.3)",
+    "t.nn.functional.alpha_dropout(whole, 0.3, True)", "t.nn.functional.feature_alpha_dropout(whole[None], 0.3, True)",
+])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_dtypes_that_torch_refuses(text, device):
+    ours, theirs = (error_of(lambda lib=lib, where=where: eval(text, {
+        "t": lib, "x": lib.arange(4.0, device=where), "whole": lib.arange(4, device=where)}))
+        for lib, where in ((mindtorch, device), (torch, "cpu")))
+    assert (type(ours), str(ours)) == (type(theirs), str(theirs))
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_a_median_of_all_takes_no_out(name, device):
+    x = mindtorch.tensor([[3.0, 1.0, 2.0]], device=device)
+    with pytest.raises(TypeError, match=name):
+        getattr(mindtorch, name)(x, out=x)
+    values, place = mindtorch.zeros(1, device=device), mindtorch.zeros(1, dtype=mindtorch.int64, device=device)
+    getattr(mindtorch, name)(x, 1, out=(values, place))
+    assert (values.tolist(), place.tolist(), getattr(mindtorch, name)(x).item()) == ([2.0], [2], 2.0)
+
+
+@pytest.mark.parametrize("text", [
+    "t.index_select(x, 0, i)", "t.index_select(x, 1, i)", "t.index_select(x, -2, i)", "t.index_select(x, 2, i)",
+    "t.index_select(x.bool()[0], 1, i)", "t.index_add(x, 0, i, x[:1])", "t.index_add(x, 0, i, x[:1], alpha=2)",
+    "t.index_add(x, 1, i, x[:, :1])", "t.index_add(x, 2, i.int(), x[..., :1])",
+    "t.index_add(x[0, 0], 0, i, x[0, 0, :1])",
+    "t.index_add(x.double(), 1, i, x.double()[:, :1])", "t.nn.functional.multi_margin_loss(x[0, :1], i)",
+])
+def test_indices_out_of_bounds(text):
+    """On the CPU alone: a fault of an NPU ends its use."""
+    for index in (-1, 9):
+        ours, theirs = (error_of(lambda lib=lib, index=index: eval(text, {
+            "t": lib, "x": lib.ones(2, 3, 4), "i": lib.tensor([index])})) for lib in (mindtorch, torch))
+        assert type(ours) is type(theirs)

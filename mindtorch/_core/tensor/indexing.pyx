@@ -643,7 +643,8 @@ cdef int setitem_impl(object self, object index, object value) except -1:
     target = basic_view(tensor, index)
     if target is None:
         return setitem_advanced(tensor, index, value)
-    if isinstance(value, TensorBase) and is_same_memory(target, <TensorBase>value):
+    if (value is self and index is None) or (
+            isinstance(value, TensorBase) and is_same_memory(target, <TensorBase>value)):
         bump_version(tensor)                            # of a write that changes nothing
         return 0
     check_no_internal_overlap(target)

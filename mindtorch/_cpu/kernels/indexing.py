@@ -103,14 +103,19 @@ def _neutral(reduce, dtype):
 def index_select(x, dim, index):
     shape = x.shape
     x, index = np.atleast_1d(x), np.atleast_1d(index)
-    if np.any((index < 0) | (index >= x.shape[dim])):
+    wrong = index[(index < 0) | (index >= x.shape[dim])]
+    if wrong.size and dim == 1:             # torch copies contiguous rows by a loop with an error of its own
+        raise RuntimeError(f"INDICES element is out of DATA bounds, id={wrong[0]} axis_dim={x.shape[1]}")
+    if wrong.size:
         raise IndexError("index out of range in self")
     return np.take(x, index, axis=dim) if shape else x.reshape(())
 
 
 def index_add(x, dim, index, source, alpha):
     result, index = np.atleast_1d(x.copy()), np.atleast_1d(index)
-    if result.ndim == 1 and np.any((index < 0) | (index >= result.size)):
+    # torch adds as scatter_add does where it can, which words the error otherwise
+    as_scatter = result.ndim > 1 and dim in (0, result.ndim - 1) and alpha == 1 and index.dtype == np.int64
+    if not as_scatter and np.any((index < 0) | (index >= result.shape[dim])):
         raise IndexError("index out of range in self")
     _checked(index, dim, result.shape[dim], RuntimeError, least=0)
     np.add.at(result, (slice(None),) * dim + (index,), np.atleast_1d(source) * alpha)

@@ -1,6 +1,6 @@
 """torch.linalg and its older names, written with the decompositions of the table."""
 import functools
-from math import inf
+from math import inf, nan
 from numbers import Real
 from operator import index
 
@@ -12,7 +12,7 @@ from mindtorch._core.errors import NOT_INVERTIBLE, RANK_DEFICIENT, raise_first_f
 from mindtorch._core.formats import contiguous_format
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
 from mindtorch._core.rules.infer import warn_of_resizing
-from mindtorch._core.tensor.dtype import _can_cast, complex64, complex128, float32, float64, int64
+from mindtorch._core.tensor.dtype import _can_cast, bfloat16, complex64, complex128, float16, float32, float64, int64
 from mindtorch._core.tensor.dtype import bool as bool_
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.factories import randn as _randn
@@ -181,7 +181,7 @@ def slogdet(input):
 def logdet(input):
     """The logarithm of the determinant: NaN where that is negative."""
     sign, log = _ATEN["linalg_slogdet"](input)
-    return sign.log() + log.to(sign.dtype)
+    return sign.log() + log if sign.is_complex() else _where(sign == -1, nan, log)
 
 
 # --- LU, QR, singular values -----------------------------------------------------------------------------------------
@@ -587,8 +587,9 @@ def multi_dot(tensors):
 
 def vander(x, N=None):
     """Powers 0, 1, ... N - 1 of every element, along a new last dimension."""
-    if x.dtype is bool_:
-        raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")
+    if x.dtype in (bool_, float16, bfloat16):
+        raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, but got "
+                           f"{scalar_type(x.dtype)}")
     x = x.reshape(1) if x.dim() == 0 else x
     count = x.shape[-1] if N is None else N
     check_int64(count)

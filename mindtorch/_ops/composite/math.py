@@ -20,6 +20,17 @@ def _require_tensor(function, value, position=1, name="input"):
                         f"not {type(value).__name__}")
 
 
+def _in_place(self, result):
+    """`self` with the elements of `result`, which it has to be able to hold."""
+    if not _can_cast(result.dtype, self.dtype):
+        raise RuntimeError(f"result type {_name(result.dtype)} can't be cast to the desired output type "
+                           f"{_name(self.dtype)}")
+    if result.shape != self.shape:
+        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape "
+                           f"{list(result.shape)}")
+    return self.copy_(result)
+
+
 def _published(takes_out=False, inplace=False, method=True):
     """A decorator that adds the method, the form with out= and the in-place form, where torch has them.
 
@@ -31,14 +42,7 @@ def _published(takes_out=False, inplace=False, method=True):
 
         @functools.wraps(function)
         def in_place(self, *args, **options):
-            result = function(self, *args, **options)
-            if not _can_cast(result.dtype, self.dtype):
-                raise RuntimeError(f"result type {_name(result.dtype)} can't be cast to the desired output type "
-                                   f"{_name(self.dtype)}")
-            if result.shape != self.shape:
-                raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape "
-                                   f"{list(result.shape)}")
-            return self.copy_(result)
+            return _in_place(self, function(self, *args, **options))
 
         FUNCTIONS[name] = with_out(function, same_dtype=takes_out == "same dtype") if takes_out else function
         if method:
@@ -130,7 +134,7 @@ def polygamma_method(self, n):
 
 def polygamma_in_place(self, n):
     """The n-th derivative of digamma, in place."""
-    return self.copy_(_OPS["polygamma"](n, self))
+    return _in_place(self, _OPS["polygamma"](n, self))
 
 
 def conj_physical(input, *, out=None):

@@ -5,7 +5,7 @@ from numbers import Number
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
-from mindtorch._core.tensor.dtype import float64, get_default_dtype, int64, uint16, uint32, uint64
+from mindtorch._core.tensor.dtype import float64, get_default_dtype, int64, uint8, uint16, uint32, uint64
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import _require_tensors, to_out
 from mindtorch._ops.composite.common import scalar_type as _name
@@ -361,6 +361,8 @@ def _slopes(input, dim, spacing, edge_order):
 def gradient(input, *, spacing=1, dim=None, edge_order=1):
     """The slopes of a function given at points, for each of the dimensions."""
     _require_tensors("gradient", input=input)
+    if input.dtype is uint8:
+        raise RuntimeError("torch.gradient does not support uint8 input.")
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     dims = range(input.dim()) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)

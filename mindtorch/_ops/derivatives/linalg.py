@@ -279,7 +279,8 @@ def slogdet_backward(grads, A, sign):
         factor = factor - (turn - turn.conj()) / 2
     elif of_log is None:
         return ops.zeros_like(A)
-    return _adjoint(ops.linalg_inv(A)) * factor.unsqueeze(-1).unsqueeze(-1)
+    of_diagonal = factor.unsqueeze(-1).expand(A.shape[:-1]).diag_embed()
+    return ops.linalg_solve_ex(_adjoint(A), of_diagonal)[0]         # not finite where a matrix is singular
 
 
 def det_backward(grad, A, result):

@@ -566,9 +566,26 @@ void scaleBlock(void *block, int64_t count, const Scalar &number) {
 using ScaleBlock = void (*)(void *, int64_t, const Scalar &);
 constexpr ScaleBlock kScale[] = {scaleBlock<float>, scaleBlock<double>, scaleBlock<int64_t>, scaleBlock<Complex>};
 
+/* False where one of the indices, of `size` places, counts from the end. */
+bool countsFromFront(Operand indices, int64_t size) {
+  indices.compute = kI64;
+  Cursor cursor(indices);
+  int64_t buffer[kBlock];
+  for (int64_t first = 0, length; first < indices.count; first += length) {
+    length = std::min(kBlock, indices.count - first);
+    const int64_t *values = static_cast<const int64_t *>(cursor.read(buffer, length));
+    for (int64_t i = 0; i < length; ++i) {
+      if (values[i] < 0) return inBounds(values[i], size);
+    }
+  }
+  return true;
+}
+
 /* self, index, source, out: alpha times a slice of source is added to each slice that index names. */
 aclError runIndexAdd(const aclOpExecutor &executor) {
   const Operand &self = executor.operands[0], &source = executor.operands[2], &out = executor.operands[3];
+  const int64_t places = out.rank == 0 ? 1 : out.dims[executor.attributes[kDim]];
+  if (!countsFromFront(executor.operands[1], places)) return ACL_ERROR_RT_AICORE_EXCEPTION;
   if (self.address != out.address) convertView(self, out);
   Operand indices[kMaxRank] = {}; /* none but that of `dim` */
   const int32_t dim = static_cast<int32_t>(executor.attributes[kDim]);
