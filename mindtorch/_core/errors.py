@@ -40,6 +40,7 @@ LinAlgError.__module__ = "mindtorch.linalg"                                 # to
 SINGULAR = "The solver failed because the input matrix is singular."
 NOT_INVERTIBLE = ("The diagonal element {0} is zero, the inversion could not be completed because the input matrix is "
                   "singular.")
+ZERO_BLOCK = "diagonal element {0} of D is zero"
 ZERO_PIVOT = ("U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to "
               "perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")
 RANK_DEFICIENT = ("The least squares solution could not be computed because the input matrix does not have full rank "

@@ -22,7 +22,7 @@ from mindtorch._core.operators.run_operator cimport load_operator
 from mindtorch._core.rules.infer cimport same_shape
 from mindtorch._core.tensor.dtype cimport (
     FLOAT_KIND, INT_KIND, NUM_SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int,
-    Long, Short, cast_scalar, is_float8, scalar_from_python, scalar_to_python,
+    Long, Short, cast_scalar, scalar_from_python, scalar_to_python,
 )
 from mindtorch._core.tensor.generator cimport Generator
 from mindtorch._core.tensor.tensor cimport (
@@ -807,7 +807,7 @@ cdef int run_call_or_inplace(const Kernel *entry, Argument *arguments, ScalarTyp
 cdef int run_selected_call(const Kernel *entry, Argument *arguments, ScalarType dtype, bint inplace) except -1:
     cdef AclnnKernel kernel = <AclnnKernel>entry.data
     cdef int i
-    if kernel.fallback is not None and not is_float8(dtype) and (
+    if kernel.fallback is not None and (
             kernel.call.function.phase1 == NULL or not (kernel.documented >> <int>dtype) & 1):
         return run_decomposition(kernel.fallback, arguments, dtype)
     if kernel.inplace is not None and takes_inplace(kernel, arguments):

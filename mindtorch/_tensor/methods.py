@@ -192,6 +192,7 @@ def to_dense(self, dtype=None, *, masked_grad=None):
 @_method
 def dequantize(input):
     """The tensor in float32."""
+    _require("dequantize", "input", input, 1)
     return input.float()
 
 

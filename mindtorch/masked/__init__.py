@@ -134,6 +134,7 @@ def _limit(op_name, input, mask):
     """The least or largest number of the dtype, the identity of a reduction that compares; None without a mask."""
     if mask is None:
         return None
+    _input_mask(input, mask=mask)                   # refuses a mask that does not fit
     if input.dtype is mindtorch.bool:
         raise NotImplementedError(f"identity of {op_name} on {input.dtype} input")
     return _IDENTITIES[op_name](input)

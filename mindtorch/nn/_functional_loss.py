@@ -380,6 +380,11 @@ def _check_margins(input, target, p, weight, reduction):
                            f"{list(weight.shape)}")
     if scalar_type(target.dtype) != "Long":
         raise RuntimeError(f"expected scalar type Long but found {scalar_type(target.dtype)}")
+    if not input.is_floating_point() or (input.device.type == "cpu" and input.element_size() < 4):
+        raise NotImplementedError('"multi_margin_loss_cpu_kernel" not implemented for '
+                                  f"'{scalar_type(input.dtype)}'")
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {scalar_type(input.dtype)} but found {scalar_type(weight.dtype)}")
 
 
 @with_autocast_policy("multi_margin_loss")
@@ -391,7 +396,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     rows = input if input.dim() == 2 else input.reshape(1, -1)
     places = _ops.arange(rows.size(1), device=input.device)
     hit = target.reshape(-1, 1) == places
-    chosen = rows.gather(1, target.reshape(-1, 1))
+    chosen = rows.gather(1, target.reshape(-1, 1))              # finds a target that is out of range
     loss = (margin - chosen + rows).clamp(min=0)
     loss = loss * loss if p == 2 else loss
     if weight is not None:

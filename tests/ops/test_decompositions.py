@@ -154,6 +154,14 @@ def test_special_functions_of_one_argument(name):
         compare(ours, theirs, rtol, atol, f"{name} of {dtype}")
 
 
+@pytest.mark.parametrize(("dtype", "rtol"), [("float32", 5e-7), ("float64", 1e-14)])
+def test_erfcx_does_not_round_the_square(dtype, rtol):
+    values = torch.linspace(-9 if dtype == "float32" else -26, 30, 1001, dtype=getattr(torch, dtype)).tolist()
+    ours = mindtorch.special.erfcx(mindtorch.tensor(values, dtype=getattr(mindtorch, dtype), device="npu"))
+    theirs = mindtorch.special.erfcx(mindtorch.tensor(values, dtype=mindtorch.float64))
+    compare(ours, torch.tensor(theirs.tolist(), dtype=getattr(torch, dtype)), rtol, 0, f"erfcx of {dtype}")
+
+
 @pytest.mark.parametrize("name", ["gammainc", "gammaincc", "zeta"])
 def test_special_functions_of_two_arguments(name):
     a = [0.0, 1e-6, 0.01, 0.5, 1.0, 1.5, 2.0, 3.0, 10.0, 33.3, 100.0, -1.0, NAN] + [INF] * (name != "zeta")
@@ -166,7 +174,7 @@ def test_special_functions_of_two_arguments(name):
         compare(getattr(mindtorch.special, name)(*given), theirs, rtol, atol, f"{name} of {dtype}")
 
 
-@pytest.mark.parametrize(("name", "rows"), [("bessel_j1", 30000), ("gammainc", 8000), ("log_ndtr", 5000)])
+@pytest.mark.parametrize(("name", "rows"), [("bessel_j1", 30000), ("gammainc", 8000)])
 def test_tables_of_large_tensors_are_made_in_pieces(name, rows):
     """Beside the results of a few columns, which are made at once."""
     x = mindtorch.linspace(-20, 20, 21 * rows, device="npu").reshape(rows, 21).t()

@@ -73,6 +73,18 @@ CASES = {
         :, t.tensor([1, 0], device=d)],
     "any complex": lambda t, d: t.tensor([[1j, 0], [0, 0]], device=d).any(1),
     "all complex": lambda t, d: t.tensor([[1j, 0], [0, 0]], dtype=t.complex128, device=d).all(),
+    "erfinv float64": lambda t, d: t.tensor(
+        [0, -0.0, 1e-300, 1e-160, 0.1, -0.3, 0.499, 0.5, -0.9, 0.999999, 1 - 2 ** -53, 1, -1, 2, nan], dtype=t.float64,
+        device=d).erfinv(),
+    "masked_select complex128": lambda t, d: t.masked_select(
+        t.tensor([[1 + 2j, 3], [4, 5]], dtype=t.complex128, device=d), t.tensor(MASK, device=d)),
+    **{f"multilabel_margin_loss float64 {reduction}": lambda t, d, reduction=reduction:
+        t.nn.functional.multilabel_margin_loss(
+            t.tensor([[0.1, 0.2, 0.4, 0.8], [1, -1, 0, 2]], dtype=t.float64, device=d),
+            t.tensor([[3, 0, -1, 1], [-1, 2, 2, 2]], device=d), reduction=reduction)
+        for reduction in ("none", "mean", "sum")},
+    "multilabel_margin_loss float64 of one sample": lambda t, d: t.nn.functional.multilabel_margin_loss(
+        t.tensor([0.1, 0.2, 0.4], dtype=t.float64, device=d), t.tensor([2, 2, -1], device=d), reduction="none"),
     "ones complex": lambda t, d: t.ones(2, 3, dtype=t.complex64, device=d),
     "cat complex128": lambda t, d: t.cat([t.full((2, 3), 2j, dtype=t.complex128, device=d)] * 2, -1),
     "ceil int32": lambda t, d: t.tensor([1, -1], dtype=t.int32, device=d).ceil(),
@@ -113,6 +125,23 @@ def test_as_torch(name):
     ours, theirs = CASES[name](mindtorch, "npu"), CASES[name](torch, "cpu")
     assert str(ours.dtype) == str(theirs.dtype)
     torch.testing.assert_close(torch.tensor(ours.tolist(), dtype=theirs.dtype), theirs, equal_nan=True)
+
+
+FLOAT8 = {
+    "fill_": lambda t, x, mask: x.fill_(1.7),
+    "full": lambda t, x, mask: t.full((2,), -3.3, dtype=x.dtype, device=x.device),
+    "ones_like": lambda t, x, mask: t.ones_like(x),
+    "where": lambda t, x, mask: t.where(mask, x, t.zeros_like(x)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.parametrize("name", FLOAT8)
+def test_floats_of_8_bits(name, dtype):
+    ours, theirs = (FLOAT8[name](t, t.tensor([1.0, 2.5], device=d).to(getattr(t, dtype)), t.tensor(MASK, device=d))
+                    for t, d in ((mindtorch, "npu"), (torch, "cpu")))
+    assert str(ours.dtype) == str(theirs.dtype)
+    assert ours.float().tolist() == theirs.float().tolist()
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])

@@ -258,6 +258,23 @@ REFUSED = {
     "segment_reduce": lambda t, x: t.segment_reduce(2, "sum"),
     "sparse_mask": lambda t, x: x.sparse_mask("x"),
     "a tensor for a margin": lambda t, x: t.margin_ranking_loss(x, x, x, margin=x),
+    "nonzero": lambda t, x: t.nonzero(x, as_tuple=x),
+    "nonzero of a number for a bool": lambda t, x: x.nonzero(as_tuple=1),
+    "multi_margin_loss of integers": lambda t, x: t.nn.functional.multi_margin_loss(x.long(), t.zeros(2).long()),
+    "multi_margin_loss of a class too many": lambda t, x: t.nn.functional.multi_margin_loss(x, t.tensor([0, 2])),
+    "multi_margin_loss of another weight": lambda t, x: t.nn.functional.multi_margin_loss(
+        x, t.zeros(2).long(), weight=t.ones(2).double()),
+    "min": lambda t, x: t.min(x, None),
+    "min of no elements": lambda t, x: t.ones(2, 0).min(None),
+    "max by its name": lambda t, x: t.max(x, dim=None),
+    "prod": lambda t, x: t.prod(x, None),
+    "median": lambda t, x: t.median(x, None),
+    "round": lambda t, x: t.round(x, decimals=None),
+    "masked.logaddexp": lambda t, x: t.masked.logaddexp(x + 0j, x, input_mask=-1),
+    "masked.log_softmax": lambda t, x: t.masked.log_softmax(x + 0j, -1, mask=t.ones(3)),
+    "lobpcg": lambda t, x: t.lobpcg(t.eye(9), k=-1),
+    "dequantize": lambda t, x: t.dequantize({}),
+    "batch_norm of a vector": lambda t, x: t.nn.functional.batch_norm(x[0], x[0], x[0]),
     "what autocast knows": lambda t, x: t.ormqr(x, x[0], x, left="x"),
 }
 

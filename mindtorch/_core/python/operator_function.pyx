@@ -46,7 +46,8 @@ cdef extern from "Python.h":
 
 cdef enum:
     MAX_SHAPES = 8
-    NO_TEST = 255           # the overload lacks the parameter, which must be None
+    NO_TEST = 255           # the overload lacks the parameter, which must be None, ...
+    ABSENT = 254            # ... or must not be given: its default is NotImplemented
 
 # Casts to this type call a function that returns an object as one that returns NULL after an error, ...
 ctypedef PyObject *(*ConvertAndRun)(OperatorFunction, Overload, PyObject **, CallBuffers *) noexcept
@@ -65,6 +66,7 @@ cdef dict SECOND_CONVERSIONS = {
     "promoted_scalar": PROMOTED_SCALAR, "promoted_host_scalar": PROMOTED_HOST_SCALAR,
     "inferred_scalar": INFERRED_SCALAR, "single_number": SINGLE_NUMBER, "packed_scalars": PACKED_SCALARS}
 cdef object REQUIRED = Ellipsis
+cdef dict TEST_TYPES = {**ARGUMENT_TYPES, "": NO_TEST, "absent": ABSENT}
 
 
 # --- specifications --------------------------------------------------------------------------------------------------
@@ -82,7 +84,7 @@ cdef Overload read_overload(tuple spec, OperatorFunction function):
     tested = {parameter for parameter, _ in tests}
     for i, (parameter, kind) in enumerate(tests):
         overload.tests[i] = parameter
-        overload.test_types[i] = <int>ARGUMENT_TYPES[kind] if kind else NO_TEST
+        overload.test_types[i] = <int>TEST_TYPES[kind]
     overload.test_count = len(tests)
     overload.like_parameter = -1
     for i, (parameter, kind, argument, *second) in enumerate(conversions):
@@ -109,7 +111,7 @@ cdef Overload read_overload(tuple spec, OperatorFunction function):
 cdef int read_default(Conversion *conversion, object value) except -1:
     """Convert a parameter's default once for all calls."""
     cdef bint known
-    if value is REQUIRED:
+    if value is REQUIRED or value is NotImplemented:
         return 0
     if value is None:
         known = conversion.type in (OPTIONAL_TENSOR, OPTIONAL_SCALAR, OPTIONAL_INT, OPTIONAL_FLOAT, INT_LIST, DTYPE,
@@ -279,6 +281,8 @@ cdef bint matches_type(PyObject *given, unsigned char type) except -1:
         return is_tensor(given)
     if type == NO_TEST:
         return given == <PyObject *>None
+    if type == ABSENT:
+        return given == <PyObject *>NotImplemented
     if type == OPTIONAL_TENSOR:
         return given == <PyObject *>None or is_tensor(given)
     value = <object>given

@@ -20,8 +20,8 @@ def make_signature(specification):
                                   parameter("args", parameter.VAR_POSITIONAL),
                                   parameter("kwargs", parameter.VAR_KEYWORD)])
     parameters = specification["parameters"]
+    shown = {id(Ellipsis): parameter.empty, id(NotImplemented): None}
     made = [parameter(name, parameter.KEYWORD_ONLY if keyword_only else parameter.POSITIONAL_OR_KEYWORD,
-                      default=parameter.empty if default is Ellipsis else default)
-            for name, default, keyword_only, _ in parameters]
+                      default=shown.get(id(default), default)) for name, default, keyword_only, _ in parameters]
     others = ["out"] * bool(specification.get("out_count")) + [synonym for entry in parameters for synonym in entry[3]]
     return inspect.Signature(made + [parameter(name, parameter.KEYWORD_ONLY, default=None) for name in others])

@@ -311,7 +311,7 @@ def nonzero(input, *, out=None, as_tuple=False):
     cdef TensorBase self = require_tensor(input, b"nonzero", b"input", 1)
     cdef TensorBase given = optional_tensor(out, b"nonzero", b"out")
     cdef TensorBase found
-    if as_tuple:
+    if require_bool(as_tuple, b"nonzero", b"as_tuple"):
         return (nonzero(self.unsqueeze(0) if self.ndim == 0 else self)).unbind(1)
     if given is not None and given.dtype != Long:
         raise RuntimeError("nonzero: Expected out tensor to have scalar type Long but got scalar type"

@@ -12,6 +12,7 @@ from mindtorch._core.errors import (
     NOT_INVERTIBLE,
     NOT_POSITIVE_DEFINITE,
     SINGULAR,
+    ZERO_BLOCK,
     ZERO_PIVOT,
     raise_first_failure,
 )
@@ -124,7 +125,7 @@ def ldl_factor_ex(a, hermitian, check_errors):
     for index in np.ndindex(info.shape):
         info[index] = _factor_symmetric(factors[index], pivots[index], hermitian)
     if check_errors:
-        raise_first_failure(info, "torch.linalg.ldl_factor_ex", "diagonal element {0} of D is zero", RuntimeError)
+        raise_first_failure(info, "torch.linalg.ldl_factor_ex", ZERO_BLOCK, RuntimeError)
     return factors, pivots, info
 
 

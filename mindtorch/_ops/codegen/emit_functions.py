@@ -47,8 +47,8 @@ def _namespace(function, name, table) -> str | None:
 
 def _specification(function, table) -> str:
     emitter = emit_python.Overloads(function, table)
-    parameters = [(p.name, p.default and _literal(p.default), p.keyword_only, tuple(p.synonyms))
-                  for p in function.parameters]
+    parameters = [(p.name, "NotImplemented" if _refuses_none(function, p) else p.default and _literal(p.default),
+                   p.keyword_only, tuple(p.synonyms)) for p in function.parameters]
     parts = {"parameters": "[" + ", ".join(f'("{n}", {d or "..."}, {k}, {s})' for n, d, k, s in parameters) + "]",
              "overloads": "[\n" + "".join(f"        {_overload(emitter, row)},\n" for row in emitter.test_order()) +
                           "    ]"}
@@ -69,6 +69,13 @@ def _specification(function, table) -> str:
         parts["older"] = repr(older)
     body = ", ".join(f'"{name}": {text}' for name, text in parts.items())
     return f"{{{body}}}"
+
+
+def _refuses_none(function, parameter) -> bool:
+    """Whether some overloads lack it and the others require it, so that None is not "absent": max(input, None)."""
+    arguments = parameter.by_overload.values()
+    return parameter.default == "None" and len(arguments) < len(function.rows) and all(
+        a.default is None and a.type in ("Tensor", "Scalar", "int") for a in arguments)
 
 
 def _older(function) -> dict:
@@ -92,9 +99,9 @@ def _literal(text) -> str:
 def _overload(emitter, row) -> str:
     """(row, operator, tests, conversions, defaults).
 
-    A test is (parameter, type). A conversion is (parameter, type, argument); for an int[n] a number may stand. Where
-    the operator takes a tensor in place of a number, or the other way round, a second one follows: a key of
-    SECOND_CONVERSIONS in operator_function.pyx.
+    A test is (parameter, type), where "" stands for None. A conversion is (parameter, type, argument); for an int[n] a
+    number may stand. Where the operator takes a tensor in place of a number, or the other way round, a second one
+    follows: a key of SECOND_CONVERSIONS in operator_function.pyx.
     """
     function, table = emitter.function, emitter.table
     target = table.by_key[row.alias_of] if row.alias_of else row
@@ -104,7 +111,7 @@ def _overload(emitter, row) -> str:
     for index, parameter in enumerate(function.parameters):
         argument = parameter.by_overload.get(row.key)
         if parameter in discriminating:
-            tests.append((index, argument.type if argument else ""))
+            tests.append((index, argument.type if argument else "absent" if _refuses_none(function, parameter) else ""))
         if argument is None:
             continue
         wanted = target.schema.argument(argument.name)

@@ -20,7 +20,9 @@ import pprint
 from .aclnn import operators
 from .aclnn_calls import ACL_DTYPES, COMMON_DTYPES, adapters, alternatives, draws, graph_form, read_call, signature_of
 from .emit_grad import NOTE
+from .rows import RARE_TYPES
 
+_FLOAT8_DTYPES = sum(1 << bit for name, bit in RARE_TYPES.items() if name.startswith("float8"))
 _CONVERSIONS = {
     "aclTensorList": "tensor_list", "aclIntArray": "int_array", "aclBoolArray": "bool_array", "double": "real",
     "float": "real", "char": "text",
@@ -138,7 +140,8 @@ def _preparation(row, value, call) -> tuple:
         # ACLNN promotes a 0-d tensor as any other; in torch it does not raise the dtype within its category.
         steps.append("promoted")
     if name in row.view_as_int:
-        allowed = next((other.mask for other in call.values if other.name in row.view_as_int and other.mask), 0)
+        allowed = next((other.mask for other in call.values if other.name in row.view_as_int and other.mask),
+                       COMMON_DTYPES)
         steps.append("view_as_int")
     if not parameter.noncontiguous_ok:
         steps.append("contiguous")
@@ -176,7 +179,10 @@ def _documented(row, call) -> int:
     masks = masks or [v.mask for v in call.values if v.mask and v.name in row.result_names]
     if row.view_as_int:
         return ~(1 << ACL_DTYPES["COMPLEX128"]) & 0xFFFFFFFF
-    return functools.reduce(int.__and__, masks)
+    # No decomposition computes in floats of 8 bits; some fill tensors of them.
+    fills = "float8_e5m2" in row.rare and not any(
+        v.parameter.kind == "aclTensor" and v.parameter.role == "in" for v in call.values)
+    return functools.reduce(int.__and__, masks) | (0 if fills else _FLOAT8_DTYPES)
 
 
 # --- lists -----------------------------------------------------------------------------------------------------------

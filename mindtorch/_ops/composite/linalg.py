@@ -722,6 +722,8 @@ def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, lar
     A, B = (matrix.to_dense() if matrix is not None and matrix.is_sparse else matrix for matrix in (A, B))
     if k is None:
         k = 1 if X is None else X.shape[-1]
+    if k < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {k}")
     size = A.shape[-1]
     if size < 3 * k:
         raise ValueError(f"LOBPCG algorithm is not applicable when the number of A rows (={size}) is smaller than 3 x "

@@ -41,6 +41,13 @@ def index_by_parts(self, indices):
     return by_parts(lambda part: part[tuple(slice(None) if index is None else index for index in indices)], self)
 
 
+def masked_select_by_parts(self, mask, out):
+    """complex128, as its real and imaginary parts. `out` has room for all elements."""
+    chosen = by_parts(lambda part: part.masked_select(mask), self)
+    out.resize_(chosen.shape)
+    return chosen
+
+
 def index_put_by_parts(self, indices, values, accumulate):
     """Complex numbers, as their real and imaginary parts."""
     return by_parts(lambda part, of_values: part.index_put(indices, of_values, accumulate), self, values)

@@ -1,5 +1,12 @@
 """Linear algebra by the factorisations that ACLNN has. Those that it lacks go column by column, for a whole batch."""
-from mindtorch._core.errors import NOT_INVERTIBLE, NOT_POSITIVE_DEFINITE, SINGULAR, ZERO_PIVOT, raise_first_failure
+from mindtorch._core.errors import (
+    NOT_INVERTIBLE,
+    NOT_POSITIVE_DEFINITE,
+    SINGULAR,
+    ZERO_BLOCK,
+    ZERO_PIVOT,
+    raise_first_failure,
+)
 from mindtorch._core.tensor.dtype import complex64, complex128, float64, int32
 from mindtorch._ops.operators import ops
 
@@ -181,6 +188,103 @@ def geqrf_by_columns(A):
 
 def _squares(x):
     return ops.real(x) * ops.real(x) + ops.imag(x) * ops.imag(x) if x.is_complex() else x * x
+
+
+# --- symmetric matrices ----------------------------------------------------------------------------------------------
+# The host reads the pivots, one matrix after the other.
+
+_GROWTH = (1 + 17 ** 0.5) / 8
+
+
+def ldl_by_blocks(A, hermitian, check_errors):
+    """L below the diagonal, D in its blocks of one or two rows; pivots as LAPACK's sytrf has them: -k for a block."""
+    if not A.numel():
+        return A, A.new_zeros(A.shape[:-1], dtype=int32), A.new_zeros(A.shape[:-2], dtype=int32)
+    found = [_factor_symmetric(matrix, hermitian) for matrix in A.reshape(-1, *A.shape[-2:])]
+    factors, pivots, info = zip(*found, strict=True)
+    info = A.new_tensor(info, dtype=int32).reshape(A.shape[:-2])
+    if check_errors:
+        raise_first_failure(info, "torch.linalg.ldl_factor_ex", ZERO_BLOCK, RuntimeError)
+    return (ops.stack(factors).reshape(A.shape),
+            A.new_tensor(pivots, dtype=int32).reshape(A.shape[:-1]), info)
+
+
+def _adjoint(x, hermitian):
+    return x.mH if hermitian else x.mT
+
+
+def _factor_symmetric(A, hermitian):
+    """The method of Bunch and Kaufman. `rest` is what is left to do, with both triangles."""
+    diagonal = A.diagonal()
+    rest, result = A.tril(-1), A.tril()
+    rest = rest + _adjoint(rest, hermitian) + ops.diag(ops.real(diagonal).to(A.dtype) if hermitian else diagonal)
+    pivots, info = [], 0
+    while len(rest):
+        k, order = len(pivots), list(range(len(rest)))
+        width, pivot = _choose_pivot(rest)
+        order[width - 1], order[pivot] = order[pivot], order[width - 1]
+        rest = rest[order][:, order]
+        pivots += [k + pivot + 1] if width == 1 else [-k - pivot - 1] * 2
+        block, below, rest = rest[:width, :width], rest[width:, :width], rest[width:, width:]
+        result[k:k + width, k:k + width] = block.tril()
+        if width == 1 and block.item() == 0:
+            info = info or k + 1
+        elif len(rest):
+            multipliers = _solve_block(block.mT, below.mT).mT
+            rest = rest - multipliers @ _adjoint(below, hermitian)
+            below = multipliers
+        result[k + width:, k:k + width] = below
+    return result, pivots, info
+
+
+def _choose_pivot(a):
+    """(1 or 2, the row that becomes the last one of a block of that many rows)."""
+    size, *column = _size(a[:, 0]).tolist()
+    largest = max(column, default=0.0)
+    if size >= _GROWTH * largest:
+        return 1, 0
+    row = 1 + column.index(largest)
+    others = _size(a[row]).tolist()
+    own = others.pop(row)
+    if size * max(others) >= _GROWTH * largest * largest:
+        return 1, 0
+    return (1 if own >= _GROWTH * max(others) else 2), row
+
+
+def _solve_block(block, x):
+    """X of block X = x, for one row or two."""
+    if len(block) == 1:
+        return x / block
+    (a, b), (c, d) = block
+    return ops.stack([d * x[0] - b * x[1], a * x[1] - c * x[0]]) / (a * d - b * c)
+
+
+def ldl_solve_by_blocks(LD, pivots, B, hermitian):
+    """X of A X = B, for the factors of A that ldl_by_blocks has found."""
+    batch = ops.broadcast_shapes(LD.shape[:-2], B.shape[:-2])
+    if not B.numel():
+        return B.new_zeros((*batch, *B.shape[-2:]))
+    LD, pivots, B = (x.expand(*batch, *x.shape[x.ndim - own:]).reshape(-1, *x.shape[x.ndim - own:])
+                     for x, own in ((LD, 2), (pivots, 1), (B, 2)))
+    found = [_solve_symmetric(*each, hermitian) for each in zip(LD, pivots.tolist(), B, strict=True)]
+    return ops.stack(found).reshape(*batch, *B.shape[-2:])
+
+
+def _solve_symmetric(a, pivots, x, hermitian):
+    x, blocks, k = x.clone(), [], 0
+    while k < len(a):
+        end = k + (2 if pivots[k] < 0 else 1)
+        blocks.append((slice(k, end), slice(end, None), [end - 1, abs(pivots[k]) - 1]))
+        k = end
+    for rows, below, swap in blocks:
+        x[swap] = x[swap[::-1]]
+        x[below] -= a[below, rows] @ x[rows]
+        block = a[rows, rows].tril()
+        x[rows] = _solve_block(block + _adjoint(block.tril(-1), hermitian), x[rows])
+    for rows, below, swap in reversed(blocks):
+        x[rows] -= _adjoint(a[below, rows], hermitian) @ x[below]
+        x[swap] = x[swap[::-1]]
+    return x
 
 
 # --- eigenvalues -----------------------------------------------------------------------------------------------------

@@ -5,11 +5,27 @@ from mindtorch._ops.operators import ops
 
 # --- losses ----------------------------------------------------------------------------------------------------------
 
+def _labels(self, target):
+    """Samples and their targets as rows, and which targets are labels: those before the first negative one."""
+    rows, target = (x.reshape(-1, self.shape[-1] if self.ndim else 1) for x in (self, target))
+    return rows, target, (target.cummin(1)[0] >= 0).to(rows.dtype)
+
+
+def multilabel_margin(self, target, reduction):
+    """max(0, 1 - label + class) over all pairs of a label and another class; and which classes are labels."""
+    rows, target, is_label = _labels(self, target)
+    label = target.clamp(min=0)
+    is_target = ops.zeros_like(rows).scatter_add(1, label, is_label).clamp(max=1)
+    distance = (1 - rows.gather(1, label).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0)
+    losses = (distance * is_label.unsqueeze(2) * (1 - is_target).unsqueeze(1)).sum((1, 2)) / rows.shape[1]
+    return reduce_loss(losses if self.ndim == 2 else losses.reshape(()), reduction), is_target.reshape(self.shape)
+
+
 def multilabel_margin_backward(grad_output, self, target, reduction, is_target):
     """Each pair of a label and another class within the margin adds -1 for the label and 1 for the class."""
-    rows, target, is_target = (x.reshape(-1, self.shape[-1] if self.ndim else 1) for x in (self, target, is_target))
+    rows, target, is_label = _labels(self, target)
+    is_target = is_target.reshape(rows.shape)
     scale = 1 / (rows.numel() if reduction == 1 else rows.shape[1])
-    is_label = (target.cummin(1)[0] >= 0).to(rows.dtype)            # up to the first negative one
     weight = is_label * (grad_output.unsqueeze(-1) if grad_output.ndim else grad_output) * scale
     label = target.clamp(min=0)
     own = rows.gather(1, label)

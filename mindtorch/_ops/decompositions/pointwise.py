@@ -6,6 +6,11 @@ from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.operators import ops
 
 
+def fill_by_cast(self, value):
+    """The number in a dtype that CANN casts to and does not fill: floats of 8 bits."""
+    return self.new_full(self.shape, value, dtype=float32).to(self.dtype)
+
+
 def conj_by_parts(self):
     return ops.complex(ops.real(self), -ops.imag(self)) if self.is_complex() else self
 
