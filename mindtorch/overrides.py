@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from types import FunctionType
@@ -51,6 +52,16 @@ def _get_current_function_mode_stack():
     return torch_function.current_modes()
 
 
+_redispatching = threading.local()      # call: the next question is the redispatched function's own
+
+
+def _has_torch_function(args):
+    if getattr(_redispatching, "call", False):
+        _redispatching.call = False
+        return False
+    return torch_function.has_torch_function(args, {})
+
+
 def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any = None) -> Any:
     """func(*args, **kwargs) without the handlers of classes; those of what a function in Python calls are asked.
 
@@ -73,7 +84,13 @@ def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any = None) ->
     plain = getattr(func, "__wrapped__", None)
     if isinstance(plain, FunctionType):
         return plain(*args, **(kwargs or {}))
-    with torch_function.DisableTorchFunctionSubclass():
+    if isinstance(func, FunctionType):          # it asks by itself, and is told to go on
+        _redispatching.call = True
+        try:
+            return func(*args, **(kwargs or {}))
+        finally:
+            _redispatching.call = False
+    with torch_function.DisableTorchFunction():
         return func(*args, **(kwargs or {}))
 
 
@@ -102,7 +119,7 @@ def has_torch_function(relevant_args: Any) -> Any:
     """
     if not isinstance(relevant_args, Sequence):
         raise TypeError("expected a sequence")
-    return torch_function.has_torch_function(tuple(relevant_args), {})
+    return _has_torch_function(tuple(relevant_args))
 
 
 def has_torch_function_unary(relevant_arg: Any) -> Any:
@@ -112,7 +129,7 @@ def has_torch_function_unary(relevant_arg: Any) -> Any:
         >>> torch.overrides.has_torch_function_unary(torch.ones(1))
         False
     """
-    return torch_function.has_torch_function((relevant_arg,), {})
+    return _has_torch_function((relevant_arg,))
 
 
 def has_torch_function_variadic(*relevant_args: Any) -> Any:
@@ -122,7 +139,7 @@ def has_torch_function_variadic(*relevant_args: Any) -> Any:
         >>> torch.overrides.has_torch_function_variadic(torch.ones(1), 3)
         False
     """
-    return torch_function.has_torch_function(relevant_args, {})
+    return _has_torch_function(relevant_args)
 
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:

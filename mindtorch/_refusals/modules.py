@@ -115,7 +115,8 @@ def module_getattr(module):
 
 
 def _has_submodule(module, name):
-    return hasattr(sys.modules.get(module), "__path__") and find_spec(f"{module}.{name}") is not None
+    is_package = hasattr(sys.modules.get(module), "__path__")
+    return is_package and name.isidentifier() and find_spec(f"{module}.{name}") is not None
 
 
 def refused_modules():

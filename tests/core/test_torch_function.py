@@ -521,3 +521,38 @@ def test_out_of_composites_reaches_a_mode(name):
     with Mode():
         assert function(*args, out=out) is out
     assert "out" in seen[0]
+
+
+def redispatched(t, mode):
+    """The functions that are seen, outermost first, while a function that asks by itself is redispatched."""
+    seen = []
+
+    class Subclass(t.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return t.overrides.redispatch_function(func, types, args, kwargs)
+
+    class Mode(t.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            with self:
+                return t.overrides.redispatch_function(func, types, args, kwargs)
+
+    def scaled(a, b):
+        if t.overrides.has_torch_function((a, b)):
+            return t.overrides.handle_torch_function(scaled, (a, b), a, b)
+        return a * b + 1
+
+    operands = t.tensor([3.0]), t.tensor([4.0])
+    if mode:
+        with Mode():
+            result = scaled(*operands)
+    else:
+        result = scaled(*(operand.as_subclass(Subclass) for operand in operands))
+    return seen, type(result) is t.Tensor, result.tolist(), t.overrides.has_torch_function(operands)
+
+
+@pytest.mark.parametrize("mode", [False, True])
+def test_redispatched_functions_do_not_ask_again(mode):
+    assert redispatched(mindtorch, mode) == redispatched(torch, mode)
