@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import mindtorch
 from mindtorch import npu
+from mindtorch._refusals.modules import module_getattr as _module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 
 if TYPE_CHECKING:
@@ -359,3 +360,5 @@ class Graph:
 
 
 _complete_docstrings(globals(), "npu")
+
+__getattr__ = _module_getattr(__name__)

@@ -9,7 +9,8 @@ from mindtorch._refusals.modules import module_getattr
 __path__ = []       # modules below it come from the table of refusals
 
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
-           "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance"]
+           "get_default_backend", "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends",
+           "nested_compile_region", "reset", "set_default_backend", "set_stance", "substitute_in_graph"]
 
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 _said = False
@@ -182,6 +183,69 @@ def cudagraph_mark_step_begin() -> Any:
     Example:
         >>> torch.compiler.cudagraph_mark_step_begin()
     """
+
+
+_default_backend: Any = "inductor"
+
+
+def get_default_backend() -> Any:
+    """What set_default_backend has set; "inductor" at first, as in torch.
+
+    Example:
+        >>> torch.compiler.get_default_backend()
+        'inductor'
+    """
+    return _default_backend
+
+
+def set_default_backend(backend: Any) -> None:
+    """Sets what get_default_backend returns. Nothing else depends on it.
+
+    Arguments:
+        backend: a name or function; None means "inductor"
+
+    Example:
+        >>> torch.compiler.set_default_backend("eager")
+        >>> torch.compiler.get_default_backend()
+        'eager'
+        >>> torch.compiler.set_default_backend(None)
+    """
+    global _default_backend
+    _default_backend = "inductor" if backend is None else backend
+
+
+def nested_compile_region(fn: Any = None, **options: Any) -> Any:
+    """`fn` unchanged; without one a decorator that changes nothing.
+
+    Arguments:
+        fn: the function
+        **options: not read: nothing is compiled
+
+    Example:
+        >>> torch.compiler.nested_compile_region(len) is len
+        True
+    """
+    return (lambda function: function) if fn is None else fn
+
+
+def substitute_in_graph(original_fn: Any, *, can_constant_fold_through: bool = False,
+                        skip_signature_check: bool = False) -> Any:
+    """A decorator that changes nothing: no function is replaced where nothing is compiled.
+
+    Arguments:
+        original_fn: the function that would be replaced
+        can_constant_fold_through: not read
+        skip_signature_check: not read
+
+    Example:
+        >>> import operator
+        >>> @torch.compiler.substitute_in_graph(operator.indexOf)
+        ... def place(sequence, value):
+        ...     return sequence.index(value)
+        >>> place([1, 2], 2)
+        1
+    """
+    return lambda function: function
 
 
 def _disable_dynamo(fn=None, recursive=True):

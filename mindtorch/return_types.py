@@ -57,3 +57,12 @@ mode = _result("mode", "values", "indices")
 nanmedian = _result("nanmedian", "values", "indices")
 sort = _result("sort", "values", "indices")
 topk = _result("topk", "values", "indices")
+
+# Results in `out=` are of the same classes; torch has some of these under a name of their own.
+_OUT = ("aminmax", "cummax", "cummin", "frexp", "geqrf", "histogram", "kthvalue", "linalg_cholesky_ex", "linalg_eig",
+        "linalg_eigh", "linalg_inv_ex", "linalg_ldl_factor", "linalg_ldl_factor_ex", "linalg_lstsq", "linalg_lu",
+        "linalg_lu_factor", "linalg_lu_factor_ex", "linalg_qr", "linalg_slogdet", "linalg_solve_ex", "linalg_svd",
+        "lu_unpack", "max", "median", "min", "mode", "nanmedian", "qr", "slogdet", "sort", "svd", "topk",
+        "triangular_solve")
+all_return_types = [value for name, value in globals().items() if isinstance(value, type) and name[0] != "_"]
+globals().update({f"{_name}_out": globals()[_name] for _name in _OUT})

@@ -400,7 +400,6 @@ NAMES = {
         torch.compiler: _is_non_strict_tracing _non_strict_tracing_context _patch_engine_backward
             load_cache_artifacts load_compiled_function save_cache_artifacts
         torch.compiler._cache: CacheArtifactManager _deserialize_single_cache _serialize_single_cache
-        torch.compiler.config: cache_key_tag dynamic_sources unbacked_sources
         torch.fx._graph_pickler: GraphPickler Options
         torch.fx._lazy_graph_module: _make_graph_module
         torch.fx._pytree: register_pytree_flatten_spec tree_flatten_spec
@@ -446,7 +445,6 @@ NAMES = {
         torch._tensor_str: _add_suffixes _str_intern printoptions
         torch._vendor.packaging.version: parse
         torch._weights_only_unpickler: _get_user_allowed_globals
-        torch.accelerator.memory: get_memory_info
         torch.autograd.profiler_legacy: profile
         torch.backends.cudnn.rnn: fp32_precision
         torch.cuda._annotate_cuda_graph_trace: annotate_trace

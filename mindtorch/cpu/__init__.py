@@ -118,6 +118,29 @@ def current_stream(device: Device = None) -> Stream:
     return _STREAM
 
 
+class Event:
+    """A point in the work of the CPU, which is done when it is recorded.
+
+    Example:
+        >>> event = torch.cpu.Event()
+        >>> event.record()
+        >>> event.query()
+        True
+    """
+
+    def query(self) -> bool:
+        return True
+
+    def record(self, stream: Any = None) -> None:
+        """Does nothing."""
+
+    def synchronize(self) -> None:
+        """Does nothing: the work is done."""
+
+    def wait(self, stream: Any = None) -> None:
+        """Does nothing: the work is done."""
+
+
 class StreamContext(nullcontext):
     """A context in which nothing is different."""
 

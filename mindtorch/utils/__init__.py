@@ -1,7 +1,26 @@
 """torch.utils."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+
+def set_module(obj: Any, mod: str) -> None:
+    """Sets the module that a function or class says it is of. TypeError where `mod` is no string.
+
+    Arguments:
+        obj: the function or class
+        mod: the name of the module
+
+    Example:
+        >>> def f(): pass
+        >>> torch.utils.set_module(f, "models")
+        >>> f.__module__
+        'models'
+    """
+    if not isinstance(mod, str):
+        raise TypeError("The mod argument should be a string")
+    obj.__module__ = mod
+
 
 if TYPE_CHECKING:
     from mindtorch.utils import checkpoint as checkpoint

@@ -26,13 +26,10 @@ from mindtorch.utils._selective_checkpoint import (
 if TYPE_CHECKING:
     from mindtorch import Tensor
 
-if TYPE_CHECKING:
-    from mindtorch import Tensor
-
-__all__ = ["SAC_IGNORED_OPS", "CheckpointError", "CheckpointPolicy", "SelectiveCheckpointContext",
+__all__ = ["SAC_IGNORED_OPS", "CheckpointError", "CheckpointPolicy", "DefaultDeviceType", "SelectiveCheckpointContext",
            "_CachedTorchDispatchMode", "_CachingTorchDispatchMode", "checkpoint", "checkpoint_sequential",
            "create_selective_checkpoint_contexts", "get_device_states", "noop_context_fn",
-           "set_checkpoint_early_stop", "set_device_states"]
+           "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states"]
 
 _early_stop = None                      # what set_checkpoint_early_stop says, for all calls
 
@@ -122,6 +119,48 @@ def set_checkpoint_early_stop(enable: bool) -> Any:
         yield
     finally:
         _early_stop = before
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
+    """A context that changes nothing: no trace is kept of the operators of either run.
+
+    Arguments:
+        enabled: not read
+
+    Example:
+        >>> with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):
+        ...     pass
+    """
+    yield
+
+
+class DefaultDeviceType:
+    """The kind of device for which torch keeps states where no tensor is on one. Nothing depends on it here.
+
+    The states of autocast are kept for every kind of device, those of random numbers for the devices of the arguments.
+
+    Example:
+        >>> torch.utils.checkpoint.DefaultDeviceType.set_device_type("npu")
+        >>> torch.utils.checkpoint.DefaultDeviceType.get_device_type()
+        'npu'
+    """
+
+    _device_type: str | None = None
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        """Sets the kind of device."""
+        DefaultDeviceType._device_type = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        """The kind of device that was set; else that of torch.accelerator, or "cpu"."""
+        if DefaultDeviceType._device_type is None:
+            from mindtorch.accelerator import current_accelerator
+            found = current_accelerator(True)
+            DefaultDeviceType._device_type = "cpu" if found is None else found.type
+        return DefaultDeviceType._device_type
 
 
 def checkpoint_sequential(functions: Any, segments: Any, input: Tensor, use_reentrant: Any = None,

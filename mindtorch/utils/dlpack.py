@@ -1,6 +1,7 @@
 """torch.utils.dlpack: tensors of other libraries, and for them, without a copy."""
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.tensor import dlpack
@@ -9,7 +10,32 @@ from mindtorch._core.tensor.tensor import device as Device
 if TYPE_CHECKING:
     from mindtorch import Tensor
 
-__all__ = ["from_dlpack", "to_dlpack"]
+__all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
+
+
+class DLDeviceType(IntEnum):
+    """The kinds of devices that DLPack numbers.
+
+    Example:
+        >>> torch.utils.dlpack.DLDeviceType(torch.ones(1).__dlpack_device__()[0]).name
+        'kDLCPU'
+    """
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLOpenCL = 4
+    kDLVulkan = 7
+    kDLMetal = 8
+    kDLVPI = 9
+    kDLROCM = 10
+    kDLROCMHost = 11
+    kDLExtDev = 12
+    kDLCUDAManaged = 13
+    kDLOneAPI = 14
+    kDLWebGPU = 15
+    kDLHexagon = 16
+    kDLMAIA = 17
 
 
 def _capsule_of(obj, options):

@@ -12,7 +12,39 @@ from mindtorch.autograd.function import Function
 if TYPE_CHECKING:
     from mindtorch.nn.modules.module import Module
 
-__all__ = ["BackwardHook", "RemovableHandle"]
+__all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
+
+
+def unserializable_hook(f: Any) -> Any:
+    """A decorator of hooks: warn_if_has_hooks does not mention them.
+
+    Arguments:
+        f: the hook
+
+    Example:
+        >>> hook = torch.utils.hooks.unserializable_hook(lambda grad: grad)
+        >>> hook.__torch_unserializable__
+        True
+    """
+    f.__torch_unserializable__ = True
+    return f
+
+
+def warn_if_has_hooks(tensor: Any) -> None:
+    """Warns of each hook of a tensor that would be lost where the tensor is saved.
+
+    Arguments:
+        tensor: the tensor
+
+    Example:
+        >>> torch.utils.hooks.warn_if_has_hooks(torch.ones(1))
+    """
+    for hook in (tensor._backward_hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
+                          "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning",
+                          stacklevel=2)
+
 
 class BackwardHook:
     """The full backward hooks of one call of a module: identity nodes before and behind it, with hooks on them.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import mindtorch
 from mindtorch._refusals.modules import module_getattr
@@ -25,8 +25,36 @@ if TYPE_CHECKING:
     from mindtorch import Tensor
     from mindtorch.types import Device
 
-__all__ = ["AuxOutput", "AuxRequest", "BlockMask", "and_masks", "create_block_mask", "create_mask", "flex_attention",
-           "noop_mask", "or_masks"]
+__all__ = ["AuxOutput", "AuxRequest", "BlockMask", "FlexKernelOptions", "and_masks", "create_block_mask", "create_mask",
+           "flex_attention", "noop_mask", "or_masks"]
+
+
+class FlexKernelOptions(TypedDict, total=False):
+    """The kernel_options of flex_attention: what torch's Triton kernels are tuned by. None is read here.
+
+    Example:
+        >>> torch.nn.attention.flex_attention.FlexKernelOptions(BLOCK_M=64)
+        {'BLOCK_M': 64}
+    """
+
+    num_warps: int
+    num_stages: int
+    BLOCK_M: int
+    BLOCK_N: int
+    BLOCK_M1: int
+    BLOCK_N1: int
+    BLOCK_M2: int
+    BLOCK_N2: int
+    PRESCALE_QK: bool
+    ROWS_GUARANTEED_SAFE: bool
+    BLOCKS_ARE_CONTIGUOUS: bool
+    WRITE_DQ: bool
+    FORCE_USE_FLEX_ATTENTION: bool
+    USE_TMA: bool
+    kpack: int
+    matrix_instr_nonkdim: int
+    waves_per_eu: int
+    BACKEND: str
 
 
 class AuxRequest(NamedTuple):
