@@ -72,7 +72,7 @@ ABSENT_NAMES = {
     "for devices that a C++ extension of PyTorch adds": "torch.utils.rename_privateuse1_backend "
                                                          "torch.utils.generate_methods_for_privateuse1_backend",
     "what is done for all these classes already": "torch.return_types.pytree_register_structseq",
-    "what torch's module merely imports": "torch.nn.modules.linear_cross_entropy torch.utils.tensorboard",
+    "what torch's module merely imports": "torch.utils.tensorboard",
 }
 
 _RULE = """# Names
