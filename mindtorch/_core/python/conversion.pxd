@@ -30,10 +30,8 @@ cdef TensorBase cast_on_host(TensorBase tensor, ScalarType dtype)               
 # An int, or a sequence of ints. 0-d integer tensors count as ints.
 cdef int parse_ints(object value, Shape *out, const char *function, const char *argument, int position=*) except -1
 cdef int parse_list(object value, Shape *out, const char *function, const char *argument, int position=*) except -1
-cdef int parse_optional_list(object value, Shape *out, const char *function, const char *argument,
-                             int position=*) except -1
-# An empty list for None: to reductions that means all dimensions.
-cdef int parse_optional_ints(object value, Shape *out, const char *function, const char *argument,
+# One of the two; an empty list for None: to reductions that means all dimensions.
+cdef int parse_optional_ints(object value, bint takes_int, Shape *out, const char *function, const char *argument,
                              int position=*) except -1
 # At most one int; none for None.
 cdef int parse_optional_int(object value, Shape *out, const char *function, const char *argument,

@@ -528,20 +528,14 @@ cdef int parse_list(object value, Shape *out, const char *function, const char *
     return parse_sequence(value, out, function, argument, position)
 
 
-cdef int parse_optional_list(object value, Shape *out, const char *function, const char *argument,
+cdef int parse_optional_ints(object value, bint takes_int, Shape *out, const char *function, const char *argument,
                              int position=0) except -1:
     if value is None:
         out.ndim = 0
         return 0
+    if takes_int:
+        return parse_ints(value, out, function, argument, position)
     return parse_list(value, out, function, argument, position)
-
-
-cdef int parse_optional_ints(object value, Shape *out, const char *function, const char *argument,
-                             int position=0) except -1:
-    if value is None:
-        out.ndim = 0
-        return 0
-    return parse_ints(value, out, function, argument, position)
 
 
 cdef int parse_optional_int(object value, Shape *out, const char *function, const char *argument,

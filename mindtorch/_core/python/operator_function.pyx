@@ -25,7 +25,7 @@ from mindtorch._core.operators.operator cimport (
 from mindtorch._core.operators.run_operator cimport ARGUMENT_TYPES, load_operator, run, run_inplace
 from mindtorch._core.python.conversion cimport (
     as_int, is_int, is_scalar_list, optional_float, optional_tensor, parse_bools, parse_optional_int,
-    parse_optional_ints, parse_optional_list, parse_varargs, raise_no_overload, raise_wrong_type, require_bool,
+    parse_optional_ints, parse_varargs, raise_no_overload, raise_wrong_type, require_bool,
     require_dtype, require_float, require_int, require_scalar, require_scalars, require_tensor, require_tensors,
     sizes_argument,
 )
@@ -354,10 +354,8 @@ cdef int convert_argument(OperatorFunction function, const Conversion *conversio
         argument.integer = require_bool(value, where, name, position)
     elif type == INT_LIST or type == OPTIONAL_INT or type == BOOL_LIST:
         shape = new_shape(storage)
-        if type == INT_LIST and conversion.takes_int:
-            parse_optional_ints(value, shape, where, name, position)
-        elif type == INT_LIST:
-            parse_optional_list(value, shape, where, name, position)
+        if type == INT_LIST:
+            parse_optional_ints(value, conversion.takes_int, shape, where, name, position)
         elif type == OPTIONAL_INT:
             parse_optional_int(value, shape, where, name, position)
         else:
