@@ -17,7 +17,8 @@ _said = False
 
 
 def compile(model: Any = None, *, fullgraph: bool = False, dynamic: Any = None, backend: Any = None, mode: Any = None,
-            options: Any = None, disable: bool = False) -> Any:
+            options: Any = None, name: Any = None, disable: bool = False, recompile_limit: Any = None,
+            isolate_recompiles: bool = False, shapes_spec: Any = None) -> Any:
     """`model`, a function or Module, unchanged; without one a decorator that changes nothing. Says so, once.
 
     Arguments:
@@ -27,7 +28,11 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: Any = None, 
         backend: not read: nothing is compiled
         mode: a mode of torch, which is checked; nothing is compiled
         options: not read: nothing is compiled
+        name: not read: nothing is compiled
         disable: whether the model is returned as it is
+        recompile_limit: not read: nothing is compiled
+        isolate_recompiles: not read: nothing is compiled
+        shapes_spec: not read: nothing is compiled
 
     Example:
         >>> double = torch.compile(lambda x: 2 * x)

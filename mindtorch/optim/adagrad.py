@@ -50,6 +50,12 @@ class Adagrad(Algorithm):
         for group in self.param_groups:
             self._states(group, group["params"])
 
+    def share_memory(self) -> None:
+        """Moves the sums of squares to shared memory: processes that share the parameters share them, too."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                self.state[param]["sum"].share_memory_()
+
     def _check_sparse(self, group):
         if group["fused"]:
             raise RuntimeError("`fused` does not support sparse gradients")

@@ -92,3 +92,13 @@ def test_modules():
 def test_on_an_npu_it_is_shared_already():
     tensor = mindtorch.ones(2, device="npu")
     assert tensor.share_memory_() is tensor
+
+
+def test_sums_of_adagrad():
+    """As programs share an optimizer among processes that train one model (Hogwild)."""
+    optimizer = mindtorch.optim.Adagrad([nn.Parameter(mindtorch.ones(3))], initial_accumulator_value=1)
+    optimizer.share_memory()
+    total = optimizer.state[optimizer.param_groups[0]["params"][0]]["sum"]
+    assert total.is_shared()
+    in_another("fork", total)
+    assert total.tolist() == [2, 2, 2]
