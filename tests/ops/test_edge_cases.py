@@ -142,6 +142,9 @@ FOUND_BY_PROGRAMS = {
     **{f"{name} of no {dtype}": lambda lib, d, name=name, dtype=dtype: getattr(
         lib.ones(0, 3, dtype=getattr(lib, dtype), device=d), name)()
        for name in ("median", "nanmedian") for dtype in ("int8", "int16", "int32", "int64", "uint8", "float32")},
+    **{f"mean of complex numbers into {dtype}": lambda lib, d, dtype=dtype: lib.mean(
+        lib.tensor([[1 + 2j, 4.0], [2j, 6.0]], device=d), 0, out=lib.zeros(2, dtype=getattr(lib, dtype), device=d))
+       for dtype in ("float32", "float64")},
     "least squares of zeros": lambda lib, d: lib.linalg.lstsq(
         lib.zeros(3, 2, device=d), lib.ones(3, 1, device=d), driver="gels")[0],
     "pinv of halves without elements": lambda lib, d: lib.linalg.pinv(lib.ones(2, 0, 0, device=d).half()),
