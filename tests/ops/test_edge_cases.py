@@ -145,6 +145,10 @@ FOUND_BY_PROGRAMS = {
     **{f"mean of complex numbers into {dtype}": lambda lib, d, dtype=dtype: lib.mean(
         lib.tensor([[1 + 2j, 4.0], [2j, 6.0]], device=d), 0, out=lib.zeros(2, dtype=getattr(lib, dtype), device=d))
        for dtype in ("float32", "float64")},
+    **{f"NaN in reflection {column}": lambda lib, d, column=column: lib.linalg.householder_product(
+        lib.ones(4, 3, device=d).index_put((lib.tensor([3], device=d), lib.tensor([column], device=d)),
+                                           lib.tensor([float("nan")], device=d)), lib.tensor([0.5, 2.0, 1.5], device=d))
+       for column in range(3)},
     "least squares of zeros": lambda lib, d: lib.linalg.lstsq(
         lib.zeros(3, 2, device=d), lib.ones(3, 1, device=d), driver="gels")[0],
     "pinv of halves without elements": lambda lib, d: lib.linalg.pinv(lib.ones(2, 0, 0, device=d).half()),
