@@ -149,6 +149,9 @@ FOUND_BY_PROGRAMS = {
         lib.ones(4, 3, device=d).index_put((lib.tensor([3], device=d), lib.tensor([column], device=d)),
                                            lib.tensor([float("nan")], device=d)), lib.tensor([0.5, 2.0, 1.5], device=d))
        for column in range(3)},
+    **{f"masked.prod of one number, dtype={dtype}": lambda lib, d, dtype=dtype: lib.masked.prod(
+        lib.tensor(3, dtype=lib.int16, device=d), dtype=dtype and getattr(lib, dtype))
+       for dtype in (None, "int16", "float32")},
     "least squares of zeros": lambda lib, d: lib.linalg.lstsq(
         lib.zeros(3, 2, device=d), lib.ones(3, 1, device=d), driver="gels")[0],
     "pinv of halves without elements": lambda lib, d: lib.linalg.pinv(lib.ones(2, 0, 0, device=d).half()),
@@ -513,6 +516,12 @@ def test_transforms_into_numbers_of_another_kind(name, dtype, device):
     """An int64 could not hold the result, but a complex64 could hold a real one, and torch refuses it too."""
     check(lambda lib, d: getattr(lib.fft, name)(lib.ones(2, 2, device=d), out=lib.zeros(
         0, dtype=getattr(lib, dtype), device=d)).abs(), device)
+
+
+def test_a_number_has_no_dimension_to_unflatten(device):
+    for lib, d in ((mindtorch, device), (torch, "cpu")):
+        with pytest.raises(RuntimeError, match="Dimension specified as 0 but tensor has no dimensions"):
+            lib.tensor(3.0, device=d).unflatten(-1, (1, 1))
 
 
 def test_repeats_may_be_written_to_before_backward(device):
