@@ -182,6 +182,8 @@ def prod(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
         >>> torch.masked.prod(torch.tensor([2.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor(6.)
     """
+    if dtype is None and not (input.is_floating_point() or input.is_complex()):
+        dtype = mindtorch.int64
     result = _filled(input, mask, 1, dtype)
     for d in reversed(_canonical_dim(dim, input.dim())):
         result = result.prod(d, keepdim=bool(keepdim))

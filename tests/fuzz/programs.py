@@ -353,8 +353,8 @@ class Writer:
 
     def output(self, operands):
         """A variable for out=, which shares no memory with others: where it is resized, they lose it here alone."""
-        owners = Counter(self.names[name].untyped_storage().data_ptr() for name in self.tensors())
-        known = self.tensors(lambda t: owners[t.untyped_storage().data_ptr()] == 1)
+        owners = Counter(memory_of(self.names[name]) for name in self.tensors())
+        known = self.tensors(lambda t: owners[memory_of(t)] == 1 and not t._is_zerotensor())
         known = [name for name in known if name not in re.findall(r"\w+", operands)]
         return self.random.choice(known) if known and self.chance(0.7) else self.literal(self.shape(), grad=False)
 
@@ -579,10 +579,13 @@ def is_inexact(tensor):
     return tensor.dtype.is_floating_point or tensor.dtype.is_complex
 
 
+def memory_of(tensor):
+    """The address of its storage; of torch's zeros without memory, as sgn's gradient, something of its own."""
+    return id(tensor) if tensor._is_zerotensor() else tensor.untyped_storage().data_ptr()
+
+
 def share_memory(*tensors):
-    if any(tensor._is_zerotensor() for tensor in tensors):      # torch's zeros without memory, as sgn's gradient
-        return False
-    return len({tensor.untyped_storage().data_ptr() for tensor in tensors}) == 1
+    return len(set(map(memory_of, tensors))) == 1
 
 
 def overlaps_itself(tensor):

@@ -266,3 +266,10 @@ def test_a_worker_that_dies_between_two_looks_is_started_anew(monkeypatch, capsy
     monkeypatch.setattr(sys, "argv", ["run.py", "--kinds", "programs", "--seed", "1"])
     assert run.main() == 0
     assert "3 programs" in capsys.readouterr().out
+
+
+def test_zeros_without_memory_are_no_output():
+    """torch's gradient of sgn: its storage has no address, and nothing can be written to it."""
+    writer = Writer(0)
+    writer.names["v0"] = torch._efficientzerotensor((3,))
+    assert all(writer.output("") != "v0" for _ in range(20))

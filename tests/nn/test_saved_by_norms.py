@@ -112,16 +112,20 @@ def test_the_parameters_of_an_empty_batch_norm_have_gradients(training, device):
     assert gradients(mindtorch, device) == gradients(torch, "cpu")
 
 
-def test_the_gradient_of_a_bias_of_group_norm_depends_on_the_gradient_alone(device):
-    """So it requires a gradient where that does, as in torch."""
-    found = []
-    for lib, where in ((mindtorch, device), (torch, "cpu")):
-        leaves = [lib.tensor(numbers(*shape), device=where).float().requires_grad_()
-                  for shape in ((2, 4, 3), (4,), (4,))]
-        result = lib.nn.functional.group_norm(leaves[0], 2, *leaves[1:])
-        for total in (result.sum(), (result * result).sum()):
-            gradients = lib.autograd.grad(total, leaves, create_graph=True)
-            found.append(([g.requires_grad for g in gradients], gradients[2].tolist()))
-    for ours, theirs in zip(found[:2], found[2:], strict=True):
-        assert ours[0] == theirs[0]
-        np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-5)
+@pytest.mark.parametrize("name", ["group_norm", "rms_norm"])
+def test_which_gradients_of_norms_require_a_gradient(name, device):
+    """Those of parameters depend on less than that of the input, as in torch, which computes these norms in parts."""
+    norm = {"group_norm": lambda lib, x, w, b: lib.nn.functional.group_norm(x, 2, w, b),
+            "rms_norm": lambda lib, x, w, b: lib.nn.functional.rms_norm(x.mT, (4,), w) + b}[name]
+
+    def gradients(lib, where, input_too, power):
+        leaves = [lib.tensor(numbers(*shape), device=where).float() for shape in ((2, 4, 3), (4,), (4,))]
+        leaves = [leaf.requires_grad_(input_too or place > 0) for place, leaf in enumerate(leaves)]
+        found = lib.autograd.grad((norm(lib, *leaves) ** power).sum(), leaves[not input_too:], create_graph=True)
+        return [g.requires_grad for g in found], np.concatenate([g.detach().cpu().numpy().ravel() for g in found])
+
+    for input_too in (False, True):
+        for power in (1, 2):
+            ours, theirs = (gradients(*lib, input_too, power) for lib in ((mindtorch, device), (torch, "cpu")))
+            assert ours[0] == theirs[0]
+            np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-4, atol=1e-4)

@@ -142,6 +142,16 @@ FOUND_BY_PROGRAMS = {
     **{f"{name} of no {dtype}": lambda lib, d, name=name, dtype=dtype: getattr(
         lib.ones(0, 3, dtype=getattr(lib, dtype), device=d), name)()
        for name in ("median", "nanmedian") for dtype in ("int8", "int16", "int32", "int64", "uint8", "float32")},
+    **{f"mean of complex numbers into {dtype}": lambda lib, d, dtype=dtype: lib.mean(
+        lib.tensor([[1 + 2j, 4.0], [2j, 6.0]], device=d), 0, out=lib.zeros(2, dtype=getattr(lib, dtype), device=d))
+       for dtype in ("float32", "float64")},
+    **{f"NaN in reflection {column}": lambda lib, d, column=column: lib.linalg.householder_product(
+        lib.ones(4, 3, device=d).index_put((lib.tensor([3], device=d), lib.tensor([column], device=d)),
+                                           lib.tensor([float("nan")], device=d)), lib.tensor([0.5, 2.0, 1.5], device=d))
+       for column in range(3)},
+    **{f"masked.prod of one number, dtype={dtype}": lambda lib, d, dtype=dtype: lib.masked.prod(
+        lib.tensor(3, dtype=lib.int16, device=d), dtype=dtype and getattr(lib, dtype))
+       for dtype in (None, "int16", "float32")},
     "least squares of zeros": lambda lib, d: lib.linalg.lstsq(
         lib.zeros(3, 2, device=d), lib.ones(3, 1, device=d), driver="gels")[0],
     "pinv of halves without elements": lambda lib, d: lib.linalg.pinv(lib.ones(2, 0, 0, device=d).half()),
@@ -506,6 +516,12 @@ def test_transforms_into_numbers_of_another_kind(name, dtype, device):
     """An int64 could not hold the result, but a complex64 could hold a real one, and torch refuses it too."""
     check(lambda lib, d: getattr(lib.fft, name)(lib.ones(2, 2, device=d), out=lib.zeros(
         0, dtype=getattr(lib, dtype), device=d)).abs(), device)
+
+
+def test_a_number_has_no_dimension_to_unflatten(device):
+    for lib, d in ((mindtorch, device), (torch, "cpu")):
+        with pytest.raises(RuntimeError, match="Dimension specified as 0 but tensor has no dimensions"):
+            lib.tensor(3.0, device=d).unflatten(-1, (1, 1))
 
 
 def test_repeats_may_be_written_to_before_backward(device):

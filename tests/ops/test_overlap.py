@@ -208,7 +208,11 @@ def test_an_expanded_tensor_may_be_assigned_to_itself(device):
         x[1:] = x[1:]
         x[None] = x
         x[True] = x
+        x[:] = x[:, :1]
+        x[:, None] = x[:, None]
         assert x.tolist() == [[0, 0], [1, 1], [2, 2]]
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            x[0][:] = x[0, 0]
         with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
             x[:] = x + 1
 

@@ -585,7 +585,7 @@ cdef int check_out_sum(TensorBase out, TensorBase self, ScalarType dtype) except
     """out= must have this dtype, where one is given; else sums are computed in its own, which must hold fractions."""
     if dtype != Undefined:
         return check_out_dtype(out, dtype)
-    if KIND[<int>self.dtype] >= FLOAT_KIND and not can_cast(self.dtype, out.dtype):
+    if KIND[<int>self.dtype] >= FLOAT_KIND and KIND[<int>out.dtype] < FLOAT_KIND:
         raise RuntimeError(f"result type {dtype_name(self.dtype)} can't be cast to the desired output type "
                            f"{dtype_name(out.dtype)}")
     return 0

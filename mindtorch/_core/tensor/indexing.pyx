@@ -595,6 +595,7 @@ cdef int setitem_advanced(TensorBase self, object index, object value) except -1
 cdef int assign_tensor(TensorBase target, TensorBase value) except -1:
     cdef Shape shape
     cdef int i, leading = 0
+    cdef bint is_number = value.ndim == 0               # torch fills with it
     shape.ndim = target.ndim
     for i in range(target.ndim):
         shape.sizes[i] = target.sizes[i]
@@ -604,6 +605,9 @@ cdef int assign_tensor(TensorBase target, TensorBase value) except -1:
     if leading > 0:
         value = make_view(value, value.ndim - leading, value.sizes + leading, value.strides + leading, value.offset)
     value = expand_to(value, &shape)
+    if not is_number and is_same_memory(target, value):
+        return 0
+    check_no_internal_overlap(target)
     check_no_partial_overlap(target, value)
     return copy_data(target, value, False)
 
@@ -643,14 +647,12 @@ cdef int setitem_impl(object self, object index, object value) except -1:
     target = basic_view(tensor, index)
     if target is None:
         return setitem_advanced(tensor, index, value)
-    if (value is self and index is None) or (
-            isinstance(value, TensorBase) and is_same_memory(target, <TensorBase>value)):
-        bump_version(tensor)                            # of a write that changes nothing
-        return 0
-    check_no_internal_overlap(target)
     if isinstance(value, TensorBase):
         assign_tensor(target, <TensorBase>value)
-    elif PyFloat_Check(value) or PyLong_Check(value) or PyComplex_Check(value):
+        bump_version(tensor)
+        return 0
+    check_no_internal_overlap(target)
+    if PyFloat_Check(value) or PyLong_Check(value) or PyComplex_Check(value):
         scalar_from_python(value, &number)
         check_scalar_overflow(&number, target.dtype)
         if target.bits:

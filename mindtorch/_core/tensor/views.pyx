@@ -258,6 +258,8 @@ cdef TensorBase unflatten_dim(TensorBase self, int64_t dim, Shape *parts):
     cdef int i, unknown = -1
     if parts.ndim == 0:
         raise RuntimeError("unflatten: sizes must be non-empty")
+    if self.ndim == 0:
+        raise RuntimeError("unflatten got an unexpected error:\nDimension specified as 0 but tensor has no dimensions")
     dim = wrap_dim(dim, self.ndim)
     for i in range(parts.ndim):
         if parts.sizes[i] == -1:

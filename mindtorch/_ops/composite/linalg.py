@@ -278,7 +278,7 @@ def householder_product(input, tau):
     result = identity(rows, input)[:, :columns].expand(*input.shape[:-2], rows, columns)
     if not tau.shape[-1]:
         return by_columns(with_history_of(result, input, tau))
-    return by_columns(_reflect(input, tau, result, reversed(range(tau.shape[-1])), adjoint=False))
+    return by_columns(_reflect(input, tau, result, reversed(range(tau.shape[-1])), adjoint=False, of_identity=True))
 
 
 @with_out(columns="empty")
@@ -287,14 +287,23 @@ def orgqr(input, input2):
     return householder_product(input, input2)
 
 
-def _reflect(reflectors, tau, matrix, order, adjoint):
-    """The reflections, one after the other, applied to a matrix from the left."""
+def _reflect(reflectors, tau, matrix, order, adjoint, of_identity=False):
+    """The reflections, one after the other, applied to a matrix from the left.
+
+    Those of the identity, the last one first, leave the columns before their own alone, and meet their own as it was,
+    even where they have NaN.
+    """
     position = _arange(reflectors.shape[-2], device=reflectors.device)
     for k in order:
         vector = _where(position > k, reflectors[..., :, k], (position == k).to(reflectors.dtype)).unsqueeze(-1)
         factor = tau[..., k, None, None]
         factor = _conj(factor) if adjoint else factor
-        matrix = matrix - factor * _matmul(vector, _matmul(conj_transpose(vector), matrix))
+        row = _matmul(conj_transpose(vector), matrix)
+        if of_identity:
+            column = position[:matrix.shape[-1]]
+            row = _where(column > k, row, (column == k).to(row.dtype))
+        change = factor * _matmul(vector, row)
+        matrix = matrix - (_where(column >= k, change, 0) if of_identity else change)
     return matrix
 
 

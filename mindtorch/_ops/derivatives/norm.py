@@ -68,12 +68,18 @@ def layer_norm_double_backward(grads, grad_out, input, normalized_shape, mean, r
     return _only(wanted, _double_backward(grads, grad_out, input, mean, rstd, weight, over))
 
 
+def _constant_unless(by_input, weight):
+    """The weight of a norm, whose own gradient does not depend on it."""
+    return weight if by_input or weight is None else weight.detach()
+
+
 def group_norm_backward(grads, input, weight, mean, rstd, N, C, HxW, group, wanted):
     """Gradients of input, weight and bias; `grads` are those of the result, the means and the reciprocal deviations."""
     of_result, of_mean, of_rstd = grads
     found = [None, None, None]
     if of_result is not None:
         by_sum = wanted[2] and is_grad_enabled()        # that of bias depends on nothing else
+        weight = _constant_unless(wanted[0], weight)
         found = list(ops.native_group_norm_backward(of_result, input, mean, rstd, weight, N, C, HxW, group,
                                                     [*wanted[:2], wanted[2] and not by_sum]))
         if by_sum:
@@ -117,7 +123,7 @@ def rms_norm_backward(grads, input, normalized_shape, weight, rstd, wanted):
     if of_result is not None:
         if weight is None:
             weight = ops.ones(normalized_shape, dtype=input.dtype, device=input.device)
-        found = list(ops._rms_norm_backward(of_result, input, rstd, weight))
+        found = list(ops._rms_norm_backward(of_result, input, rstd, _constant_unless(wanted[0], weight)))
     if of_rstd is not None:
         part = (input * rstd ** 3).conj() * (of_rstd / -prod(normalized_shape))
         found[0] = part if found[0] is None else found[0] + part
