@@ -253,12 +253,21 @@ def mul(input, other, *, out=None):
                 return mul(factor, number.to_dense())
         return _intersection(input, other)
     if other.dim() > input.dim():
-        raise RuntimeError(f"mul: a sparse tensor of {input.dim()} dimensions is not expanded to {other.dim()}")
+        input = _repeated(coalesce(to_coo(input)), other.shape[:other.dim() - input.dim()])
     indices, values = coordinates(input)
     if input.layout in BLOCKED:
         return to_layout(mul(to_coo(input), other), input.layout, values_of(input).shape[-2:])
     values = values * gather(other.expand(input.shape), indices)
     return with_values(input, values.reshape(values_of(input).shape))
+
+
+def _repeated(sparse, sizes):
+    """The coalesced tensor once for each place of new first dimensions, of these sizes."""
+    indices, values = coordinates(sparse)
+    nnz, places = indices.shape[1], ops.ones(tuple(sizes), device=indices.device).nonzero().t()
+    indices = ops.cat([places.repeat_interleave(nnz, 1), indices.repeat(1, places.shape[1])])
+    values = values.repeat(places.shape[1], *(1,) * (values.dim() - 1))
+    return make(sparse_coo, (indices,), values, (*sizes, *sparse.shape), True)
 
 
 def _intersection(a, b):
@@ -366,12 +375,19 @@ def empty_like(input, *, layout=None, **options):
 
 
 @_kernel
-def randn_like(input, *, dtype=None, generator=None):
-    """Normal numbers at the indices of a compressed tensor."""
-    if input.layout is sparse_coo:
+def randn_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, generator=None, **options):
+    """Normal numbers at the indices of a compressed tensor, or in a dense one of its size."""
+    dtype, device = dtype or input.dtype, device or input.device
+    _require_layout_of(input, layout)
+    if layout is strided:
+        return ops.randn(tuple(input.shape), dtype=dtype, device=device, requires_grad=requires_grad,
+                         generator=generator)
+    if sparse_coo in (input.layout, layout):
         raise NotImplementedError("Could not run 'aten::normal_' with arguments from the 'SparseCPU' backend. The "
                                   "operator has no form for tensors of layout torch.sparse_coo: call to_dense() first.")
-    return with_values(input.detach(), ops.randn_like(values_of(input.detach()), dtype=dtype, generator=generator))
+    place = input.detach().to(device)
+    numbers = ops.randn_like(values_of(place), dtype=dtype, generator=generator)
+    return with_values(place, numbers).requires_grad_(requires_grad)
 
 
 # --- copies -----------------------------------------------------------------------------------------------------------

@@ -20,12 +20,14 @@ lib.stack([d,d*2]).to_sparse_csr()  lib.stack([d,d*2]).to_sparse_csr().to_dense(
 d.reshape(2,3,1).to_sparse_csr(dense_dim=1)  d.reshape(2,3,1).to_sparse_csr(dense_dim=1).to_dense()
 s+s  c+c  c+2*c  c-c  s-2*s  c+d.to_sparse()  d+s  d-s  s+d  s+1  1+s  s-1  lib.add(d,s,alpha=2)  lib.add(c,c,alpha=-3)
 r+r  r+d  d+r  c+h  d.clone().add_(s)  d.clone().sub_(s,alpha=2)  h+h  lib.zeros(3,4,device=d.device)+h
+s*lib.stack([d,d*2])  lib.stack([d,d])[:,:1]*c  c*lib.ones(0,2,3,device=d.device)  d*d[0].to_sparse()
 s*2  2*s  s*tensor(2.0)  c*d  d*c  c*d[0]  c*c  c*d.to_sparse()  r*2  r*d  s/2  s/tensor(4.0)  s/d  c/c  s//2
 s*tensor(2.0).to_sparse()  tensor(2.0).to_sparse()*h  c*d[:1].to_sparse()  c*d[0].to_sparse()  h*h[:,:1]  r*r
 d.to_sparse_bsr((1,3)).to_sparse_csr()  d.to_sparse_bsc((2,1)).to_sparse(layout=lib.sparse_csc)
 lib.empty_like(r,layout=lib.sparse_csc)  lib.empty_like(r,layout=lib.strided)  lib.zeros_like(r,layout=lib.sparse_csc)
 lib.zeros_like(r,layout=lib.strided)  lib.empty(3,layout=lib.sparse_csr)  lib.empty(2,3,layout=lib.sparse_bsr)
-lib.randn_like(r)*0  lib.randn_like(c)
+lib.randn_like(r)*0  lib.randn_like(c)  lib.randn_like(r,device=d.device,dtype=lib.float64)*0
+lib.randn_like(r,layout=lib.strided)*0  lib.randn_like(c,layout=lib.strided)*0
 lib.sparse_csr_tensor(tensor([0,1,2]).int(),tensor([0,1]).int(),tensor([1.,2.])).to_sparse_csc().row_indices()
 lib.sparse_csr_tensor(tensor([0,1,2]).int(),tensor([0,1]).int(),tensor([1.,2.])).to_sparse_bsr((1,1)).crow_indices()
 s**2  c.pow(3)  -s  abs(c)  c.neg()  c.abs()  c.sin()  c.tanh()  c.sqrt()  c.square()  c.relu()  c.sign()  c.floor()
