@@ -835,6 +835,9 @@ def to_sparse(self, *args, layout=None, blocksize=None, dense_dim=None, sparse_d
     blocksize = (blocksize, blocksize) if isinstance(blocksize, int) else blocksize
     blocksize = tuple(blocksize) if blocksize is not None else None
     if is_sparse(self):
+        if self.layout is sparse_coo and sparse_dim not in (None, sparse_dims(self)):
+            raise RuntimeError("to_sparse: conversion from Sparse to Sparse with sparse_dim argument "
+                               "!=self.sparse_dim() is not supported")
         if tensors.batch_dims(self) and layout in COMPRESSED and layout is not self.layout:
             if (layout in BLOCKED) != (self.layout in BLOCKED):
                 raise RuntimeError(f"sparse_compressed_to_sparse: conversion from {LAYOUT_NAMES[self.layout]} to "

@@ -27,6 +27,10 @@ d.to_sparse_bsr((1,3)).to_sparse_csr()  d.to_sparse_bsc((2,1)).to_sparse(layout=
 lib.empty_like(r,layout=lib.sparse_csc)  lib.empty_like(r,layout=lib.strided)  lib.zeros_like(r,layout=lib.sparse_csc)
 lib.zeros_like(r,layout=lib.strided)  lib.empty(3,layout=lib.sparse_csr)  lib.empty(2,3,layout=lib.sparse_bsr)
 lib.randn_like(r)*0  lib.randn_like(c)  lib.randn_like(r,device=d.device,dtype=lib.float64)*0
+c.to_sparse(2)  c.to_sparse(1)  h.to_sparse(2)  h.to_sparse(sparse_dim=1)
+lib.sparse_coo_tensor(tensor([[0,0],[1,0]]),tensor([1.,2.]),(2,2),check_invariants=True,is_coalesced=True)
+lib.sparse_coo_tensor(tensor([[0,1],[1,0]]),tensor([1.,2.]),(2,2),check_invariants=True,is_coalesced=True)
+lib.masked.prod(c,dim=(),mask=d>9)  lib.masked.amax(c,dim=(),mask=d>9)  lib.masked.sum(c,dim=(),mask=d>9)
 lib.randn_like(r,layout=lib.strided)*0  lib.randn_like(c,layout=lib.strided)*0
 lib.sparse_csr_tensor(tensor([0,1,2]).int(),tensor([0,1]).int(),tensor([1.,2.])).to_sparse_csc().row_indices()
 lib.sparse_csr_tensor(tensor([0,1,2]).int(),tensor([0,1]).int(),tensor([1.,2.])).to_sparse_bsr((1,1)).crow_indices()
