@@ -45,6 +45,7 @@ from mindtorch._sparse.tensors import (
     values_of,
     with_values,
 )
+from mindtorch.autograd.function import Function
 
 KERNELS = {}            # name of a function or method -> what it does where an argument is sparse
 
@@ -65,8 +66,30 @@ KERNELS |= {name: getattr(products, name) for name in (
     "addmm", "addmm_", "addmv", "bmm", "hspmm", "matmul", "mm", "mv", "smm", "sspaddmm")}
 KERNELS |= {"spmm": products.mm, "dsmm": products.mm, "hsmm": products.mm, "saddmm": products.addmm,
             "__matmul__": products.matmul, "__rmatmul__": lambda a, b: products.matmul(b, a)}
-KERNELS |= {name: getattr(reductions, name) for name in ("any", "norm", "sum")}
+KERNELS |= {name: getattr(reductions, name) for name in ("any", "norm")}
 KERNELS["_sparse_sum"] = reductions.sum
+
+
+class _SumOfAll(Function):
+    """Its gradient is that of all elements, of those that the tensor does not hold as well: torch's sparse.sum alone
+    leaves them out."""
+
+    @staticmethod
+    def forward(ctx, sparse, dtype):
+        ctx.shape, ctx.dtype = sparse.shape, sparse.dtype
+        return values_of(sparse).sum(dtype=dtype)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.to(ctx.dtype).expand(ctx.shape).clone(), None
+
+
+@_kernel_named("sum")
+def _sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
+    """The sum over dimensions."""
+    if input.requires_grad and not keepdim and len(reductions.wrapped_dims(dim, input.dim())) == input.dim():
+        return _SumOfAll.apply(input, dtype)
+    return reductions.sum(input, dim, keepdim, dtype=dtype, out=out)
 
 
 # --- writing to a sparse tensor ---------------------------------------------------------------------------------------
@@ -582,7 +605,9 @@ def unbind(input, dim=0):
 @_kernel
 def narrow_copy(input, dim, start, length):
     """The part from `start` on of a dimension."""
-    input, dim = to_coo(input), _wrapped(dim, input.dim())
+    if not 0 <= dim < input.dim():
+        raise RuntimeError(f"Dimension {dim} out of range. Expecting 0 <= dim < {input.dim()}.")
+    input = to_coo(input)
     size = list(input.shape)
     if not 0 <= start <= start + length <= size[dim]:
         raise RuntimeError(f"Invalid range to narrow. range(start, start+length) must be a subset of range(0, "
@@ -844,7 +869,8 @@ def to_sparse(self, *args, layout=None, blocksize=None, dense_dim=None, sparse_d
                                    f"{LAYOUT_NAMES[layout]} for batched inputs is not supported")
             dense_dim = self.dim() - tensors.batch_dims(self) - 2
             blocksize = blocksize or tensors.blocksize_of(self)
-            return _batched(to_dense(self), layout, blocksize, dense_dim, tensors.batch_dims(self))
+            made = _batched(to_dense(self), layout, blocksize, dense_dim, tensors.batch_dims(self))
+            return tensors.with_index_dtype(made, indices_of(self)[0].dtype)
         if self.layout in BLOCKED and layout in COMPRESSED and layout not in BLOCKED:
             name = LAYOUT_NAMES[layout]
             raise RuntimeError(f"sparse_compressed_to_sparse_{name[-3:].lower()}: expected SparseCsr or SparseCsc "

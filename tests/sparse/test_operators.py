@@ -55,7 +55,8 @@ lib.empty_like(s,memory_format=lib.preserve_format)  lib.zeros_like(s,memory_for
 s.reshape(3,2)  s.view(6)  s.flatten()  s.expand(2,3)  s.squeeze()  s.narrow(0,0,1)
 c[0]  s[1]  c[1,2]  c[-1]  s[:,1]  c[...,2]  c[None]  c[0:1]  c[2]  c[tensor([1,0])]  b[1]  b[1,:,2]  h[2]  h[0,1]
 c.select(1,2)  h.select(1,1)  r[1]  r[0,2]  c.index_select(0,tensor([1,0,1]))  c.index_select(1,tensor([2]))
-h.index_select(1,tensor([3,1]))  c.narrow_copy(1,1,2)  h.narrow_copy(1,1,2)  c.unbind(0)  list(s)  s.split(1)
+h.index_select(1,tensor([3,1]))  c.narrow_copy(1,1,2)  h.narrow_copy(1,1,2)  c.narrow_copy(5,0,1)  c.unbind(0)  list(s)
+s.split(1)
 lib.cat([s,c])  lib.cat([c,c],1)  lib.cat([h,h],1)  lib.cat([s,d])  lib.cat([c,b])  lib.stack([c,c])  lib.stack([c,c],1)
 s.double()  s.to(lib.float64)  s.int()  s.half()  s.float()is(s)  s.clone()  s.detach()  s.type()  r.double()  r.clone()
 s.new_zeros(2)  lib.zeros_like(s)  lib.empty_like(c)  lib.zeros_like(r)  lib.ones_like(s)
