@@ -508,12 +508,20 @@ def transpose(input, dim0, dim1):
                                f"{dim0}, d1: {dim1}")
         return permute(input, order)
     batch = indices_of(input)[0].dim() - 1
+    size, values = [input.shape[each] for each in order], values_of(input)
+    if dim0 == dim1:
+        return with_values(input, values)
+    if max(dim0, dim1) < batch:
+        return make(input.layout, tuple(each.transpose(dim0, dim1) for each in indices_of(input)),
+                    values.transpose(dim0, dim1), size)
     if {dim0, dim1} != {batch, batch + 1}:
-        refuse("transpose", input)
-    values = values_of(input)
+        kinds = ["Batch" if each < batch else "Sparse" if each < batch + 2 else "Dense" for each in (dim0, dim1)]
+        if kinds[0] == kinds[1]:
+            refuse("transpose", input)
+        raise RuntimeError("transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got "
+                           f"{dim0}({kinds[0]}) and {dim1}({kinds[1]})")
     if input.layout in BLOCKED:
         values = values.transpose(batch + 1, batch + 2)
-    size = [input.shape[each] for each in order]
     return make(_TRANSPOSED[input.layout], indices_of(input), values, size)
 
 

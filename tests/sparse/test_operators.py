@@ -30,6 +30,8 @@ lib.randn_like(r)*0  lib.randn_like(c)  lib.randn_like(r,device=d.device,dtype=l
 c.to_sparse(2)  c.to_sparse(1)  h.to_sparse(2)  h.to_sparse(sparse_dim=1)
 lib.sparse_coo_tensor(tensor([[0,0],[1,0]]),tensor([1.,2.]),(2,2),check_invariants=True,is_coalesced=True)
 lib.sparse_coo_tensor(tensor([[0,1],[1,0]]),tensor([1.,2.]),(2,2),check_invariants=True,is_coalesced=True)
+r.transpose(0,0)  r.transpose(-1,1)  d.expand(4,5,2,3).to_sparse_csr().transpose(0,1)
+d.expand(4,2,3).to_sparse_csr().transpose(0,1)  d.expand(4,2,3).to_sparse_csr().transpose(1,2)
 lib.masked.prod(c,dim=(),mask=d>9)  lib.masked.amax(c,dim=(),mask=d>9)  lib.masked.sum(c,dim=(),mask=d>9)
 lib.randn_like(r,layout=lib.strided)*0  lib.randn_like(c,layout=lib.strided)*0
 lib.sparse_csr_tensor(tensor([0,1,2]).int(),tensor([0,1]).int(),tensor([1.,2.])).to_sparse_csc().row_indices()
