@@ -94,6 +94,9 @@ class UntypedStorage(StorageBase):
         """Size in bytes."""
         return self.nbytes()
 
+    def __sizeof__(self) -> int:
+        return super().__sizeof__() + self.nbytes()
+
     def element_size(self) -> Any:
         """1: the elements are bytes."""
         return 1

@@ -119,6 +119,9 @@ class TypedStorage:
 
     __len__ = size
 
+    def __sizeof__(self) -> int:
+        return super().__sizeof__() + self.nbytes()
+
     def nbytes(self) -> Any:
         """Size in bytes."""
         return self._bytes.nbytes()

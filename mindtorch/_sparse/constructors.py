@@ -3,7 +3,7 @@ from mindtorch import Tensor, as_tensor, int32, int64, sparse_bsc, sparse_bsr, s
 from mindtorch import device as _device
 from mindtorch._core.formats import require_strided
 from mindtorch._ops.operators import ops
-from mindtorch._sparse.tensors import BLOCKED, BY_ROWS, COMPRESSED, LAYOUT_NAMES, make, to_layout
+from mindtorch._sparse.tensors import BLOCKED, BY_ROWS, COMPRESSED, LAYOUT_NAMES, flatten, make, to_layout
 
 _checks = [False]           # whether constructors check the indices when the argument for that is None
 
@@ -136,6 +136,9 @@ def coo(indices, values, size, coalesced=False, check=False):
                            f"{list(values.shape)}")
     if check:
         check_coordinates(indices, size)
+        places = flatten(indices, size[:dims])
+        if coalesced and (places[1:] <= places[:-1]).any():
+            raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
     return make(sparse_coo, (indices,), values, size, coalesced)
 
 

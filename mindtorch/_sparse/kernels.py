@@ -45,6 +45,7 @@ from mindtorch._sparse.tensors import (
     values_of,
     with_values,
 )
+from mindtorch.autograd.function import Function
 
 KERNELS = {}            # name of a function or method -> what it does where an argument is sparse
 
@@ -65,8 +66,30 @@ KERNELS |= {name: getattr(products, name) for name in (
     "addmm", "addmm_", "addmv", "bmm", "hspmm", "matmul", "mm", "mv", "smm", "sspaddmm")}
 KERNELS |= {"spmm": products.mm, "dsmm": products.mm, "hsmm": products.mm, "saddmm": products.addmm,
             "__matmul__": products.matmul, "__rmatmul__": lambda a, b: products.matmul(b, a)}
-KERNELS |= {name: getattr(reductions, name) for name in ("any", "norm", "sum")}
+KERNELS |= {name: getattr(reductions, name) for name in ("any", "norm")}
 KERNELS["_sparse_sum"] = reductions.sum
+
+
+class _SumOfAll(Function):
+    """Its gradient is that of all elements, of those that the tensor does not hold as well: torch's sparse.sum alone
+    leaves them out."""
+
+    @staticmethod
+    def forward(ctx, sparse, dtype):
+        ctx.shape, ctx.dtype = sparse.shape, sparse.dtype
+        return values_of(sparse).sum(dtype=dtype)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.to(ctx.dtype).expand(ctx.shape).clone(), None
+
+
+@_kernel_named("sum")
+def _sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
+    """The sum over dimensions."""
+    if input.requires_grad and not keepdim and len(reductions.wrapped_dims(dim, input.dim())) == input.dim():
+        return _SumOfAll.apply(input, dtype)
+    return reductions.sum(input, dim, keepdim, dtype=dtype, out=out)
 
 
 # --- writing to a sparse tensor ---------------------------------------------------------------------------------------
@@ -253,12 +276,21 @@ def mul(input, other, *, out=None):
                 return mul(factor, number.to_dense())
         return _intersection(input, other)
     if other.dim() > input.dim():
-        raise RuntimeError(f"mul: a sparse tensor of {input.dim()} dimensions is not expanded to {other.dim()}")
+        input = _repeated(coalesce(to_coo(input)), other.shape[:other.dim() - input.dim()])
     indices, values = coordinates(input)
     if input.layout in BLOCKED:
         return to_layout(mul(to_coo(input), other), input.layout, values_of(input).shape[-2:])
     values = values * gather(other.expand(input.shape), indices)
     return with_values(input, values.reshape(values_of(input).shape))
+
+
+def _repeated(sparse, sizes):
+    """The coalesced tensor once for each place of new first dimensions, of these sizes."""
+    indices, values = coordinates(sparse)
+    nnz, places = indices.shape[1], ops.ones(tuple(sizes), device=indices.device).nonzero().t()
+    indices = ops.cat([places.repeat_interleave(nnz, 1), indices.repeat(1, places.shape[1])])
+    values = values.repeat(places.shape[1], *(1,) * (values.dim() - 1))
+    return make(sparse_coo, (indices,), values, (*sizes, *sparse.shape), True)
 
 
 def _intersection(a, b):
@@ -366,12 +398,19 @@ def empty_like(input, *, layout=None, **options):
 
 
 @_kernel
-def randn_like(input, *, dtype=None, generator=None):
-    """Normal numbers at the indices of a compressed tensor."""
-    if input.layout is sparse_coo:
+def randn_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, generator=None, **options):
+    """Normal numbers at the indices of a compressed tensor, or in a dense one of its size."""
+    dtype, device = dtype or input.dtype, device or input.device
+    _require_layout_of(input, layout)
+    if layout is strided:
+        return ops.randn(tuple(input.shape), dtype=dtype, device=device, requires_grad=requires_grad,
+                         generator=generator)
+    if sparse_coo in (input.layout, layout):
         raise NotImplementedError("Could not run 'aten::normal_' with arguments from the 'SparseCPU' backend. The "
                                   "operator has no form for tensors of layout torch.sparse_coo: call to_dense() first.")
-    return with_values(input.detach(), ops.randn_like(values_of(input.detach()), dtype=dtype, generator=generator))
+    place = input.detach().to(device)
+    numbers = ops.randn_like(values_of(place), dtype=dtype, generator=generator)
+    return with_values(place, numbers).requires_grad_(requires_grad)
 
 
 # --- copies -----------------------------------------------------------------------------------------------------------
@@ -469,12 +508,20 @@ def transpose(input, dim0, dim1):
                                f"{dim0}, d1: {dim1}")
         return permute(input, order)
     batch = indices_of(input)[0].dim() - 1
+    size, values = [input.shape[each] for each in order], values_of(input)
+    if dim0 == dim1:
+        return with_values(input, values)
+    if max(dim0, dim1) < batch:
+        return make(input.layout, tuple(each.transpose(dim0, dim1) for each in indices_of(input)),
+                    values.transpose(dim0, dim1), size)
     if {dim0, dim1} != {batch, batch + 1}:
-        refuse("transpose", input)
-    values = values_of(input)
+        kinds = ["Batch" if each < batch else "Sparse" if each < batch + 2 else "Dense" for each in (dim0, dim1)]
+        if kinds[0] == kinds[1]:
+            refuse("transpose", input)
+        raise RuntimeError("transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got "
+                           f"{dim0}({kinds[0]}) and {dim1}({kinds[1]})")
     if input.layout in BLOCKED:
         values = values.transpose(batch + 1, batch + 2)
-    size = [input.shape[each] for each in order]
     return make(_TRANSPOSED[input.layout], indices_of(input), values, size)
 
 
@@ -566,7 +613,9 @@ def unbind(input, dim=0):
 @_kernel
 def narrow_copy(input, dim, start, length):
     """The part from `start` on of a dimension."""
-    input, dim = to_coo(input), _wrapped(dim, input.dim())
+    if not 0 <= dim < input.dim():
+        raise RuntimeError(f"Dimension {dim} out of range. Expecting 0 <= dim < {input.dim()}.")
+    input = to_coo(input)
     size = list(input.shape)
     if not 0 <= start <= start + length <= size[dim]:
         raise RuntimeError(f"Invalid range to narrow. range(start, start+length) must be a subset of range(0, "
@@ -819,13 +868,17 @@ def to_sparse(self, *args, layout=None, blocksize=None, dense_dim=None, sparse_d
     blocksize = (blocksize, blocksize) if isinstance(blocksize, int) else blocksize
     blocksize = tuple(blocksize) if blocksize is not None else None
     if is_sparse(self):
+        if self.layout is sparse_coo and sparse_dim not in (None, sparse_dims(self)):
+            raise RuntimeError("to_sparse: conversion from Sparse to Sparse with sparse_dim argument "
+                               "!=self.sparse_dim() is not supported")
         if tensors.batch_dims(self) and layout in COMPRESSED and layout is not self.layout:
             if (layout in BLOCKED) != (self.layout in BLOCKED):
                 raise RuntimeError(f"sparse_compressed_to_sparse: conversion from {LAYOUT_NAMES[self.layout]} to "
                                    f"{LAYOUT_NAMES[layout]} for batched inputs is not supported")
             dense_dim = self.dim() - tensors.batch_dims(self) - 2
             blocksize = blocksize or tensors.blocksize_of(self)
-            return _batched(to_dense(self), layout, blocksize, dense_dim, tensors.batch_dims(self))
+            made = _batched(to_dense(self), layout, blocksize, dense_dim, tensors.batch_dims(self))
+            return tensors.with_index_dtype(made, indices_of(self)[0].dtype)
         if self.layout in BLOCKED and layout in COMPRESSED and layout not in BLOCKED:
             name = LAYOUT_NAMES[layout]
             raise RuntimeError(f"sparse_compressed_to_sparse_{name[-3:].lower()}: expected SparseCsr or SparseCsc "

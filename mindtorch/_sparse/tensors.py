@@ -296,6 +296,10 @@ def to_layout(sparse, layout, blocksize=None):
         raise RuntimeError(f"coo_to_sparse_{str(layout)[-3:]}: conversion from Sparse to {LAYOUT_NAMES[layout]} for "
                            "input tensors with sparse_dim()!=2 is not supported")
     made = to_blocks(to_dense(coo), blocksize, layout) if layout in BLOCKED else to_compressed(coo, layout)
-    dtype = int64 if sparse.layout is sparse_coo else indices_of(sparse)[0].dtype
-    return made if dtype is int64 else make(layout, tuple(each.to(dtype) for each in indices_of(made)), values_of(made),
-                                            made.shape)
+    return with_index_dtype(made, int64 if sparse.layout is sparse_coo else indices_of(sparse)[0].dtype)
+
+
+def with_index_dtype(sparse, dtype):
+    """The compressed tensor with indices of that dtype."""
+    return sparse if dtype is int64 else make(sparse.layout, tuple(each.to(dtype) for each in indices_of(sparse)),
+                                              values_of(sparse), sparse.shape)

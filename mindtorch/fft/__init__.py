@@ -4,7 +4,7 @@
 half of it in both.
 """
 import functools
-from math import prod
+from math import inf, prod
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
@@ -321,20 +321,32 @@ def ifftshift(input, dim=None):
     return _rolled(input, dim, lambda size: (size + 1) // 2)
 
 
-@with_out
-def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def _frequencies(places, n, d, out, pin_memory, requires_grad):
+    """places / (n d), in out= if there is one, which the range has resized."""
+    result = places * (1 / (n * d) if n * d else inf)
+    if out is not None:
+        return out.copy_(result)
+    return (result.pin_memory() if pin_memory else result).requires_grad_(requires_grad)
+
+
+def _places(count, out, dtype, device, name):
+    if out is not None:
+        if not (out.is_floating_point() or out.is_complex()):
+            raise RuntimeError(f"{name} requires a floating point or complex dtype")
+        return _arange(count, dtype=dtype, device=device, out=out)
+    return _arange(count, dtype=dtype or get_default_dtype(), device=device)
+
+
+def fftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """The frequencies that belong to the elements of fft's result, for samples `d` apart."""
-    place = _arange(n, dtype=dtype or get_default_dtype(), device=device)
-    result = _OPS["where"](place >= (n + 1) // 2, place - n, place) / (n * d)
-    return (result.pin_memory() if pin_memory else result).requires_grad_(requires_grad)
+    places = _places(n, out, dtype, device, "fftfreq")
+    places = _OPS["where"](places >= (n + 1) // 2, places - n, places)
+    return _frequencies(places, n, d, out, pin_memory, requires_grad)
 
 
-@with_out
-def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def rfftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """The frequencies that belong to the elements of rfft's result, for samples `d` apart."""
-    place = _arange(n // 2 + 1, dtype=dtype or get_default_dtype(), device=device)
-    result = place / (n * d)
-    return (result.pin_memory() if pin_memory else result).requires_grad_(requires_grad)
+    return _frequencies(_places(n // 2 + 1, out, dtype, device, "rfftfreq"), n, d, out, pin_memory, requires_grad)
 
 
 _publish(globals(), module="torch._C._fft", prefix="fft_")

@@ -53,7 +53,7 @@ def _of_layouts(function):
                              "tensor input")
         mask = _mask_of_sparse(input) if mask is None else mask
         result = function(input.to_dense(), *args, mask=mask, **kwargs)
-        if name in _NEED_MASK:              # what nothing takes part in is not held
+        if name in _NEED_MASK and result.dim():         # what nothing takes part in is not held
             where = {key: value for key, value in kwargs.items() if key in ("dim", "keepdim")}
             result = _where(amax(mask.expand(input.shape).int(), *args, **where).bool(), result, 0)
         return result if result.dim() != 2 and input.layout is not sparse_coo else result.to_sparse(layout=input.layout)

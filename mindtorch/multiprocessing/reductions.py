@@ -10,6 +10,7 @@ from multiprocessing import context, reduction
 import numpy as np
 
 from mindtorch import Tensor
+from mindtorch._core.formats import strided
 from mindtorch._cpu import backend
 from mindtorch._serialization.shared_tensors import SHARED_FROM, bytes_of, check_leaf, share, tensor_on
 from mindtorch._utils import marks_of, with_marks
@@ -35,7 +36,7 @@ def init_reductions() -> None:
 
 
 def _reduce_tensor(tensor):
-    if not tensor.is_cpu or vars(tensor):
+    if not tensor.is_cpu or tensor.layout is not strided or vars(tensor):
         return tensor.__reduce_ex__(2)
     check_leaf(tensor)
     if tensor.numel():

@@ -56,15 +56,15 @@ def _unravel_index(flat_index, shape):
     return tuple(reversed(place))
 
 
-def _statistics(actual, expected, close, rtol, atol):
-    """How many elements differ, and where they differ most."""
+def _statistics(what, actual, expected, close, rtol, atol):
+    """How many elements differ, and where they differ most; `what` they are the elements of."""
     if not (actual.is_floating_point() or actual.is_complex()):
         actual, expected = actual.to(mindtorch.int64), expected.to(mindtorch.int64)
     mismatched, total = int((~close).sum().item()), actual.numel()
     distance = (actual - expected).abs().masked_fill(close, 0).reshape(-1)
     relative = (distance / expected.abs().reshape(-1)).masked_fill(close.reshape(-1), 0)
     head = "equal" if rtol == 0 and atol == 0 else "close"
-    lines = [f"Tensor-likes are not {head}!", "", f"Mismatched elements: {mismatched} / {total} "
+    lines = [f"{what} are not {head}!", "", f"Mismatched elements: {mismatched} / {total} "
              f"({mismatched / total:.1%})"]
     for kind, values, limit in (("absolute", distance, atol), ("relative", relative, rtol)):
         worst = int(values.argmax().item())
@@ -73,7 +73,7 @@ def _statistics(actual, expected, close, rtol, atol):
     return "\n".join(lines)
 
 
-def _compare_tensors(actual, expected, rtol, atol, equal_nan, checks):
+def _compare_tensors(actual, expected, rtol, atol, equal_nan, checks, what="Tensor-likes"):
     for attribute in ("shape", *checks):
         one, other = getattr(actual, attribute), getattr(expected, attribute)
         if callable(one):
@@ -97,22 +97,27 @@ def _compare_tensors(actual, expected, rtol, atol, equal_nan, checks):
         return None
     if actual.dim() == 0:
         raise _Mismatch(_difference(actual.item(), expected.item(), rtol, atol))
-    raise _Mismatch(_statistics(actual, expected, close, rtol, atol))
+    raise _Mismatch(_statistics(what, actual, expected, close, rtol, atol))
 
 
 def _compare_sparse(actual, expected, *arguments):
     """Indices, which must be equal, and values."""
+    kind = str(actual.layout).removeprefix("torch.sparse_").upper()
     if actual.is_sparse:
+        if actual.sparse_dim() != expected.sparse_dim():
+            raise _Mismatch("The number of sparse dimensions in sparse COO tensors does not match: "
+                            f"{actual.sparse_dim()} != {expected.sparse_dim()}")
         actual, expected = actual.coalesce(), expected.coalesce()
     if actual._nnz() != expected._nnz():
-        raise _Mismatch(f"The number of specified values in sparse {'COO' if actual.is_sparse else 'CSR'} tensors does "
-                        f"not match: {actual._nnz()} != {expected._nnz()}")
+        raise _Mismatch(f"The number of specified values in sparse {kind} tensors does not match: {actual._nnz()} != "
+                        f"{expected._nnz()}")
     names = ["indices"] if actual.is_sparse else ["crow_indices", "col_indices"]
     if actual.layout in (mindtorch.sparse_csc, mindtorch.sparse_bsc):
         names = ["ccol_indices", "row_indices"]
     for name in names:
-        _compare_tensors(getattr(actual, name)(), getattr(expected, name)(), 0, 0, *arguments[2:])
-    _compare_tensors(actual.values(), expected.values(), *arguments)
+        _compare_tensors(getattr(actual, name)(), getattr(expected, name)(), 0, 0, *arguments[2:],
+                         f"Sparse {kind} {name}")
+    _compare_tensors(actual.values(), expected.values(), *arguments, f"Sparse {kind} values")
 
 
 def _compare_numbers(actual, expected, rtol, atol, equal_nan, checks):
@@ -126,10 +131,11 @@ def _compare_numbers(actual, expected, rtol, atol, equal_nan, checks):
     raise _Mismatch(_difference(actual, expected, rtol, atol))
 
 
-def _compare(actual, expected, *arguments):
+def _compare(actual, expected, allow_subclasses, *arguments):
     if isinstance(actual, numpy.ndarray) and isinstance(expected, numpy.ndarray):
         actual, expected = mindtorch.as_tensor(actual), mindtorch.as_tensor(expected)
-    if isinstance(actual, mindtorch.Tensor) and isinstance(expected, mindtorch.Tensor):
+    if (isinstance(actual, mindtorch.Tensor) and isinstance(expected, mindtorch.Tensor)
+            and (allow_subclasses or type(actual) is type(expected))):
         return _compare_tensors(actual, expected, *arguments)
     if type(actual) in _NUMBERS and type(expected) in _NUMBERS:
         return _compare_numbers(actual, expected, *arguments)
@@ -138,11 +144,12 @@ def _compare(actual, expected, *arguments):
             missing, extra = sorted(set(expected) - set(actual)), sorted(set(actual) - set(expected))
             raise _Mismatch(f"The keys of the mappings do not match:\nMissing keys in the actual mapping: {missing}\n"
                             f"Additional keys in the actual mapping: {extra}")
-        return _compare_items(((key, actual[key], expected[key]) for key in actual), arguments)
+        return _compare_items(((key, actual[key], expected[key]) for key in actual), (allow_subclasses, *arguments))
     if _is_sequence(actual) and _is_sequence(expected):
         if len(actual) != len(expected):
             raise _Mismatch(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}")
-        return _compare_items(((i, *pair) for i, pair in enumerate(zip(actual, expected, strict=True))), arguments)
+        return _compare_items(((i, *pair) for i, pair in enumerate(zip(actual, expected, strict=True))),
+                              (allow_subclasses, *arguments))
     raise TypeError("No comparison pair was able to handle inputs of type "
                     f"{type(actual)} and {type(expected)}.")
 
@@ -192,12 +199,10 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
     if (rtol is None) != (atol is None):
         raise ValueError("Both 'rtol' and 'atol' must be either specified or omitted, but got no "
                          f"{'rtol' if rtol is None else 'atol'}.")
-    if not allow_subclasses and type(actual) is not type(expected):
-        raise TypeError(f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.")
     checks = [name for name, wanted in (("device", check_device), ("dtype", check_dtype), ("layout", check_layout),
                                         ("stride", check_stride)) if wanted]
     try:
-        _compare(actual, expected, rtol, atol, equal_nan, checks)
+        _compare(actual, expected, allow_subclasses, rtol, atol, equal_nan, checks)
     except _Mismatch as mismatch:
         where = "".join(f"[{key!r}]" for key in mismatch.path)
         text = f"{mismatch}\n\nThe failure occurred for item {where}" if where else str(mismatch)

@@ -101,3 +101,14 @@ def test_slopes_of_powers_of_zero(base, exponent, device):
         result.backward(lib.ones_like(result))
         found.append([value == 0 for value in power.grad.tolist()])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("expression", ["t.special.i1(x)", "t.special.i1e(x)", "F.elu(x)", "F.celu(x)", "F.selu(x)"])
+def test_second_derivatives_at_0(expression, device):
+    found = []
+    for lib, place in ((mindtorch, device), (torch, "cpu")):
+        x = lib.tensor([0.0, 1.5, -1.5], device=place, requires_grad=True)
+        slopes, = lib.autograd.grad(eval(expression, {"t": lib, "F": lib.nn.functional, "x": x}).sum(), x,
+                                    create_graph=True)
+        found.append(lib.autograd.grad(slopes.sum(), x)[0].tolist())
+    assert found[0] == pytest.approx(found[1], rel=1e-4, abs=1e-6)

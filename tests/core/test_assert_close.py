@@ -32,6 +32,20 @@ CASES = [
     lambda lib: ((np.arange(3), np.array([0, 1, 3])), {}),
     lambda lib: (([lib.tensor([1.]), [lib.tensor([2.])]], [lib.tensor([1.]), [lib.tensor([3.])]]), {}),
 ]
+DENSE = [[0.0, 1, 0, 2], [3, 0, 4, 0], [0, 5, 0, 6], [7, 0, 0, 0]]
+for layout in ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"):
+    for place, number in (((0, 1), 9.0), ((0, 1), 0.0), ((3, 0), 0.0)):
+        def changed(lib, layout=layout, place=place, number=number):
+            dense, other = lib.tensor(DENSE), lib.tensor(DENSE)
+            other[place] = number
+            other[1, 1] = float(number == 0)
+            blocks = {"blocksize": (1, 1)} if layout.startswith("sparse_b") else {}
+            return [x.to_sparse(layout=getattr(lib, layout), **blocks) for x in (dense, other)], {}
+        CASES.append(changed)
+CASES += [
+    lambda lib: ([lib.tensor(DENSE).to_sparse(1), lib.tensor(DENSE).to_sparse(2)], {}),
+    lambda lib: (((lib.tensor([1.]),), [lib.tensor([2.])]), {"allow_subclasses": False}),
+]
 
 
 def outcome(lib, case):
@@ -42,6 +56,7 @@ def outcome(lib, case):
         return type(error), str(error)
 
 
+@pytest.mark.filterwarnings("ignore:Sparse")
 @pytest.mark.parametrize("case", CASES)
 def test_as_torch(case):
     assert outcome(mindtorch, case) == outcome(torch, case)

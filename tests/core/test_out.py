@@ -1,5 +1,6 @@
 """out= of any dtype, in-place operators, linear: what torch refuses, and what the tensors are afterwards."""
 import pytest
+import torch
 from oracle import check, expressions
 
 import mindtorch
@@ -134,3 +135,16 @@ def test_random_numbers_are_written_to_out(call):
         mindtorch.manual_seed(5)
         assert call(mindtorch, out=out) is out
         assert mindtorch.equal(out, expected)
+
+
+@pytest.mark.parametrize("name", ["fftfreq", "rfftfreq"])
+def test_frequencies_are_written_where_out_is(name, device):
+    found = []
+    for lib, place in ((mindtorch, device), (torch, "cpu")):
+        out = lib.empty((), dtype=lib.float64, device=place)
+        with pytest.warns(UserWarning, match="The out tensor will be resized"):
+            assert getattr(lib.fft, name)(7, 0.3, out=out) is out
+        found.append(out.tolist())
+        with pytest.raises(RuntimeError, match="requires a floating point or complex dtype"):
+            getattr(lib.fft, name)(7, out=lib.empty(7, dtype=lib.int64, device=place))
+    assert found[0] == found[1]

@@ -9,6 +9,7 @@ from oracle import check, expressions
 import mindtorch as torch
 
 STORAGES = """
+[torch.UntypedStorage(n).__sizeof__() - torch.UntypedStorage(0).__sizeof__() for n in (3, 50)]
 (lambda s: [setattr(s, 'mark', 3), s.mark, weakref.ref(s)() is s])(a.untyped_storage())
 list(a.untyped_storage()) | a.untyped_storage() | a.untyped_storage()[0] | a.untyped_storage()[-1]
 a.untyped_storage()[99] | a.untyped_storage()['x'] | a.untyped_storage()[2:8:2] | a.untyped_storage()[4:8].tolist()

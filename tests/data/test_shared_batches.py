@@ -272,3 +272,14 @@ def test_control_c():
             print("interrupted")
     """
     assert run(end) == ("interrupted\n", "")
+
+
+@pytest.mark.filterwarnings("ignore:Sparse")
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_bsc"])
+def test_sparse_samples_come_from_workers(layout):
+    x = mindtorch.tensor([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]])
+    blocks = {"blocksize": (1, 1)} if layout == "sparse_bsc" else {}
+    sample = x.to_sparse(layout=getattr(mindtorch, layout), **blocks)
+    got, = DataLoader([sample], batch_size=None, num_workers=1)
+    assert got.layout is sample.layout
+    assert got.to_dense().tolist() == x.tolist()

@@ -367,3 +367,10 @@ def test_bools_are_limited_by_tensors(name, device):
         a, b = lib.tensor([True, True, False], device=place), lib.tensor([True, False, False], device=place)
         found.append([getattr(lib, name)(a, b).tolist(), getattr(a, f"{name}_")(b).tolist(), a.tolist()])
     assert found[0] == found[1]
+
+
+def test_packed_numbers_are_contiguous():
+    for lib in (mindtorch, torch):
+        tensors = [lib.ones(2), lib.ones(2)]
+        with pytest.raises(RuntimeError, match=r"^Expected scalars to be contiguous\.$"):
+            lib._foreach_addcmul(tensors, tensors, tensors, lib.ones(2, 2)[:, 1])

@@ -449,3 +449,12 @@ def test_choices_by_weights_of_16_bits_round_as_torch(dtype):
             chosen = lib.multinomial(lib.ones(40).to(getattr(lib, dtype)), 12)
             assert scores[chosen].tolist() == scores.sort(descending=True)[0][:12].tolist()
         assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "complex64"])
+def test_no_numbers_are_drawn_in_any_dtype(dtype, device):
+    for name, arguments in (("normal_", ()), ("log_normal_", ()), ("geometric_", (0.5,)), ("bernoulli_", ()),
+                            ("exponential_", ()), ("random_", ())):
+        x = mindtorch.ones(0, dtype=getattr(mindtorch, dtype), device=device)
+        assert getattr(x, name)(*arguments).shape == (0,)
+        getattr(torch.ones(0, dtype=getattr(torch, dtype)), name)(*arguments)

@@ -259,6 +259,7 @@ REFUSED = {
     "sparse_mask": lambda t, x: x.sparse_mask("x"),
     "a tensor for a margin": lambda t, x: t.margin_ranking_loss(x, x, x, margin=x),
     "nonzero": lambda t, x: t.nonzero(x, as_tuple=x),
+    "nonzero as a tuple into a tensor": lambda t, x: t.nonzero(x, as_tuple=True, out=x.long()),
     "nonzero of a number for a bool": lambda t, x: x.nonzero(as_tuple=1),
     "multi_margin_loss of integers": lambda t, x: t.nn.functional.multi_margin_loss(x.long(), t.zeros(2).long()),
     "multi_margin_loss of a class too many": lambda t, x: t.nn.functional.multi_margin_loss(x, t.tensor([0, 2])),

@@ -20,12 +20,20 @@ lib.stack([d,d*2]).to_sparse_csr()  lib.stack([d,d*2]).to_sparse_csr().to_dense(
 d.reshape(2,3,1).to_sparse_csr(dense_dim=1)  d.reshape(2,3,1).to_sparse_csr(dense_dim=1).to_dense()
 s+s  c+c  c+2*c  c-c  s-2*s  c+d.to_sparse()  d+s  d-s  s+d  s+1  1+s  s-1  lib.add(d,s,alpha=2)  lib.add(c,c,alpha=-3)
 r+r  r+d  d+r  c+h  d.clone().add_(s)  d.clone().sub_(s,alpha=2)  h+h  lib.zeros(3,4,device=d.device)+h
+s*lib.stack([d,d*2])  lib.stack([d,d])[:,:1]*c  c*lib.ones(0,2,3,device=d.device)  d*d[0].to_sparse()
 s*2  2*s  s*tensor(2.0)  c*d  d*c  c*d[0]  c*c  c*d.to_sparse()  r*2  r*d  s/2  s/tensor(4.0)  s/d  c/c  s//2
 s*tensor(2.0).to_sparse()  tensor(2.0).to_sparse()*h  c*d[:1].to_sparse()  c*d[0].to_sparse()  h*h[:,:1]  r*r
 d.to_sparse_bsr((1,3)).to_sparse_csr()  d.to_sparse_bsc((2,1)).to_sparse(layout=lib.sparse_csc)
 lib.empty_like(r,layout=lib.sparse_csc)  lib.empty_like(r,layout=lib.strided)  lib.zeros_like(r,layout=lib.sparse_csc)
 lib.zeros_like(r,layout=lib.strided)  lib.empty(3,layout=lib.sparse_csr)  lib.empty(2,3,layout=lib.sparse_bsr)
-lib.randn_like(r)*0  lib.randn_like(c)
+lib.randn_like(r)*0  lib.randn_like(c)  lib.randn_like(r,device=d.device,dtype=lib.float64)*0
+c.to_sparse(2)  c.to_sparse(1)  h.to_sparse(2)  h.to_sparse(sparse_dim=1)
+lib.sparse_coo_tensor(tensor([[0,0],[1,0]]),tensor([1.,2.]),(2,2),check_invariants=True,is_coalesced=True)
+lib.sparse_coo_tensor(tensor([[0,1],[1,0]]),tensor([1.,2.]),(2,2),check_invariants=True,is_coalesced=True)
+r.transpose(0,0)  r.transpose(-1,1)  d.expand(4,5,2,3).to_sparse_csr().transpose(0,1)
+d.expand(4,2,3).to_sparse_csr().transpose(0,1)  d.expand(4,2,3).to_sparse_csr().transpose(1,2)
+lib.masked.prod(c,dim=(),mask=d>9)  lib.masked.amax(c,dim=(),mask=d>9)  lib.masked.sum(c,dim=(),mask=d>9)
+lib.randn_like(r,layout=lib.strided)*0  lib.randn_like(c,layout=lib.strided)*0
 lib.sparse_csr_tensor(tensor([0,1,2]).int(),tensor([0,1]).int(),tensor([1.,2.])).to_sparse_csc().row_indices()
 lib.sparse_csr_tensor(tensor([0,1,2]).int(),tensor([0,1]).int(),tensor([1.,2.])).to_sparse_bsr((1,1)).crow_indices()
 s**2  c.pow(3)  -s  abs(c)  c.neg()  c.abs()  c.sin()  c.tanh()  c.sqrt()  c.square()  c.relu()  c.sign()  c.floor()
@@ -49,7 +57,8 @@ lib.empty_like(s,memory_format=lib.preserve_format)  lib.zeros_like(s,memory_for
 s.reshape(3,2)  s.view(6)  s.flatten()  s.expand(2,3)  s.squeeze()  s.narrow(0,0,1)
 c[0]  s[1]  c[1,2]  c[-1]  s[:,1]  c[...,2]  c[None]  c[0:1]  c[2]  c[tensor([1,0])]  b[1]  b[1,:,2]  h[2]  h[0,1]
 c.select(1,2)  h.select(1,1)  r[1]  r[0,2]  c.index_select(0,tensor([1,0,1]))  c.index_select(1,tensor([2]))
-h.index_select(1,tensor([3,1]))  c.narrow_copy(1,1,2)  h.narrow_copy(1,1,2)  c.unbind(0)  list(s)  s.split(1)
+h.index_select(1,tensor([3,1]))  c.narrow_copy(1,1,2)  h.narrow_copy(1,1,2)  c.narrow_copy(5,0,1)  c.unbind(0)  list(s)
+s.split(1)
 lib.cat([s,c])  lib.cat([c,c],1)  lib.cat([h,h],1)  lib.cat([s,d])  lib.cat([c,b])  lib.stack([c,c])  lib.stack([c,c],1)
 s.double()  s.to(lib.float64)  s.int()  s.half()  s.float()is(s)  s.clone()  s.detach()  s.type()  r.double()  r.clone()
 s.new_zeros(2)  lib.zeros_like(s)  lib.empty_like(c)  lib.zeros_like(r)  lib.ones_like(s)

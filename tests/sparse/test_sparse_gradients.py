@@ -273,3 +273,24 @@ def test_assert_close():
         with pytest.raises(AssertionError, match="not close"):
             lib.testing.assert_close(c, c * 2)
     agree(case, "cpu")
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_bsc"])
+@pytest.mark.parametrize("expression", ["x.sum()", "x.sum(dtype=lib.float64)"])
+def test_the_gradient_of_a_sum_is_dense(layout, expression, device):
+    found = []
+    for lib, place in ((mindtorch, device), (torch, "cpu")):
+        blocks = {"blocksize": (1, 1)} if layout == "sparse_bsc" else {}
+        x = lib.eye(3, device=place).to_sparse(layout=getattr(lib, layout), **blocks).requires_grad_()
+        eval(expression, {"x": x, "lib": lib}).backward()
+        found.append(plain(x.grad))
+    same(*found)
+
+
+@pytest.mark.parametrize("target", ["sparse_csr", "sparse_csc"])
+def test_indices_of_a_batch_keep_their_dtype(target):
+    x = mindtorch.eye(3).expand(2, 3, 3).to_sparse_csr()
+    x = mindtorch.sparse_csr_tensor(x.crow_indices().int(), x.col_indices().int(), x.values(), x.shape)
+    made = x.to_sparse(layout=getattr(mindtorch, target))
+    indices = made.ccol_indices() if target == "sparse_csc" else made.crow_indices()
+    assert indices.dtype is mindtorch.int32

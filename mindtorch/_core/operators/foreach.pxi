@@ -121,6 +121,8 @@ cdef tuple unpack_scalars(TensorBase scalars, list tensors):
         raise RuntimeError(f"Expected scalars to be on CPU, got {device_of(scalars)} instead.")
     if scalars.ndim != 1:
         raise RuntimeError(f"Expected packed scalar Tensor to be of dimension 1. Got {scalars.ndim} instead.")
+    if not scalars.contiguous:
+        raise RuntimeError("Expected scalars to be contiguous.")
     if scalars.numel != len(tensors):
         raise RuntimeError(f"Expected length of scalars to match input of length {len(tensors)} but got "
                            f"{scalars.numel} instead.")

@@ -47,10 +47,10 @@ cdef int check_uniform(TensorBase self, double low, double high) except -1:
 
 
 cdef int check_normal(TensorBase self, double std) except -1:
-    """`std` must not be negative; refuses bool and integers."""
+    """`std` must not be negative; refuses elements that are bools or integers."""
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    if KIND[<int>self.dtype] < FLOAT_KIND:
+    if self.numel and KIND[<int>self.dtype] < FLOAT_KIND:
         raise_not_implemented("normal_kernel_cpu", self.dtype)
     return check_no_internal_overlap(self)
 
@@ -59,7 +59,7 @@ cdef int check_bernoulli(TensorBase self, double p) except -1:
     """`p` must be in [0, 1]; refuses complex numbers, and memory that overlaps itself."""
     if isnan(p) or not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    if KIND[<int>self.dtype] == COMPLEX_KIND:
+    if self.numel and KIND[<int>self.dtype] == COMPLEX_KIND:
         raise_not_implemented("bernoulli_scalar_cpu_", self.dtype)
     return check_no_internal_overlap(self)
 
@@ -144,7 +144,7 @@ cdef int check_geometric(TensorBase self, double p) except -1:
     """`p` must be in (0, 1); refuses bool and complex numbers."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-    if KIND[<int>self.dtype] == COMPLEX_KIND or self.dtype == Bool:
+    if self.numel and (KIND[<int>self.dtype] == COMPLEX_KIND or self.dtype == Bool):
         raise_not_implemented("geometric_cpu", self.dtype)
     return check_no_internal_overlap(self)
 
@@ -182,7 +182,7 @@ cdef int check_log_normal(TensorBase self, double std) except -1:
     """`std` must be positive, and the dtype a float."""
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
-    if KIND[<int>self.dtype] != FLOAT_KIND:
+    if self.numel and KIND[<int>self.dtype] != FLOAT_KIND:
         raise_not_implemented("log_normal_cpu", self.dtype)
     return check_no_internal_overlap(self)
 

@@ -312,6 +312,8 @@ def nonzero(input, *, out=None, as_tuple=False):
     cdef TensorBase given = optional_tensor(out, b"nonzero", b"out")
     cdef TensorBase found
     if require_bool(as_tuple, b"nonzero", b"as_tuple"):
+        if given is not None:
+            raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
         return (nonzero(self.unsqueeze(0) if self.ndim == 0 else self)).unbind(1)
     if given is not None and given.dtype != Long:
         raise RuntimeError("nonzero: Expected out tensor to have scalar type Long but got scalar type"

@@ -31,12 +31,12 @@ def mish_second_derivative(self):
 
 
 def elu_second_derivative(self_or_result, alpha, scale, input_scale, is_result):
-    """0 above 0; below, the derivative of the slope by what the slope was computed from."""
+    """0 from 0 on; below, the derivative of the slope by what the slope was computed from."""
     if is_result:
         below = ops.full_like(self_or_result, input_scale)
     else:
         below = alpha * scale * input_scale * input_scale * (self_or_result * input_scale).exp()
-    return ops.where(self_or_result <= 0, below, ops.zeros_like(self_or_result))
+    return ops.where(self_or_result < 0, below, ops.zeros_like(self_or_result))
 
 
 def softplus_double_backward(grad, self, beta, threshold):

@@ -134,7 +134,8 @@ def xlog1py_backward_self(grad, self, other):
 
 def i1_derivative(i0, self, i1):
     """The derivative of I_1: I_0(x) - I_1(x) / x, and 1/2 at 0; both scaled alike."""
-    return ops.where(self == 0, ops.full_like(i0, 0.5), i0 - i1 / self)
+    is_zero = self == 0             # there the quotient's own derivative would be NaN
+    return ops.where(is_zero, ops.full_like(i0, 0.5), i0 - i1 / ops.where(is_zero, ops.ones_like(self), self))
 
 
 def igamma_backward(grad, self, other):

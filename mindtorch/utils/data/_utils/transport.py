@@ -39,7 +39,8 @@ class _Pickler(pickle.Pickler):
         super().__init__(file, protocol=5, buffer_callback=buffers.append)
 
     def reducer_override(self, obj: Any) -> Any:
-        if type(obj) is not mindtorch.Tensor or obj.device.type != "cpu" or vars(obj):
+        if (type(obj) is not mindtorch.Tensor or obj.device.type != "cpu" or obj.layout is not mindtorch.strided
+                or vars(obj)):
             return NotImplemented
         return tensor_on, (pickle.PickleBuffer(bytes_of(obj)), obj.dtype, tuple(obj.shape), obj.requires_grad)
 
