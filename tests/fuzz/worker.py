@@ -103,10 +103,11 @@ def is_near_enough(entry, words):
 def allowed(device, statement, kind, words, before=(), names=None):
     """The reason for which a difference is allowed, or None. `before` holds the statements before it, `names` torch's
     variables."""
+    text = f"{call_of(statement, before).text}\n{statement.text}"       # of an item also the call that made it
     for entry in ALLOWED:
         if entry.get("device", device) == device and re.fullmatch(entry["kind"], kind) and \
                 re.fullmatch(entry.get("operator", ".*"), statement.operator) and \
-                re.search(entry.get("words", ""), words) and re.search(entry.get("text", ""), statement.text) and \
+                re.search(entry.get("words", ""), words) and re.search(entry.get("text", ""), text) and \
                 is_near_enough(entry, words) and fits(entry, statement, before, names):
             return entry["reason"]
     return None
