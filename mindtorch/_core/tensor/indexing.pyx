@@ -311,7 +311,9 @@ def nonzero(input, *, out=None, as_tuple=False):
     cdef TensorBase self = require_tensor(input, b"nonzero", b"input", 1)
     cdef TensorBase given = optional_tensor(out, b"nonzero", b"out")
     cdef TensorBase found
-    if as_tuple:
+    if require_bool(as_tuple, b"nonzero", b"as_tuple", 0):
+        if given is not None:
+            raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
         return (nonzero(self.unsqueeze(0) if self.ndim == 0 else self)).unbind(1)
     if given is not None and given.dtype != Long:
         raise RuntimeError("nonzero: Expected out tensor to have scalar type Long but got scalar type"
