@@ -4,7 +4,7 @@ The names and values are those of torch 2.13.
 """
 from mindtorch._compat.compiler_settings import patcher
 
-globals().update(dict.fromkeys("""
+_ON = """
     assume_dunder_attributes_remain_unchanged assume_static_by_default automatic_dynamic_local_pgo
     automatic_dynamic_shapes capture_autograd_function capture_func_transforms capture_sparse_compute
     dynamic_shapes enable_aot_compile enable_cpp_framelocals_guard_eval enable_cpp_guard_manager
@@ -18,8 +18,8 @@ globals().update(dict.fromkeys("""
     same_two_models_use_fp64 skip_code_recursive_on_cache_limit_hit skip_code_recursive_on_recompile_limit_hit
     skip_fsdp_guards skip_nnmodule_hook_guards skip_no_tensor_aliasing_guards_on_parameters
     skip_tensor_guards_with_matching_dict_tags skip_torchrec trace_numpy use_lamba_guard_for_object_aliasing
-    use_lazy_graph_module""".split(), True))
-globals().update(dict.fromkeys("""
+    use_lazy_graph_module"""
+_OFF = """
     allow_empty_graphs allow_ignore_mark_dynamic allow_rnn allow_unspec_int_on_nn_module
     automatic_dynamic_exclusion_guard caching_precompile capture_dynamic_output_shape_ops
     capture_profiler_record_function capture_scalar_outputs compiled_autograd
@@ -39,10 +39,12 @@ globals().update(dict.fromkeys("""
     skip_fwd_side_effects_in_bwd_under_checkpoint skip_guards_on_constant_func_defaults specialize_float
     specialize_int strict_precompile suppress_errors trace_autograd_ops track_nodes_for_deduplication
     use_graph_deduplication use_numpy_random_stream use_recursive_dict_tags_for_guards verbose
-    verify_correctness wrap_top_frame""".split(), False))
-globals().update(dict.fromkeys("""
+    verify_correctness wrap_top_frame"""
+_NONE = """
     automatic_dynamic_remote_pgo dead_code_elimination invalidate_compile_context_weakrefs job_id log_file_name
-    pt2_compile_id_prefix repro_after""".split(), None))
+    pt2_compile_id_prefix repro_after"""
+globals().update({_name: _value for _names, _value in ((_ON, True), (_OFF, False), (_NONE, None))
+                  for _name in _names.split()})
 accumulated_cache_size_limit = 256
 accumulated_recompile_limit = 256
 automatic_dynamic_shapes_mark_as = "dynamic"

@@ -66,13 +66,6 @@ def _mask_of_sparse(sparse):
     return make(sparse_coo, (indices,), values.new_ones(values.shape).bool(), sparse.shape).to_dense()
 
 
-def _dims(input, dim):
-    """All dimensions where none is named."""
-    if dim is None:
-        return tuple(range(input.dim()))
-    return (dim,) if isinstance(dim, int) else tuple(dim)
-
-
 _REDUCTIONS = {"sum", "prod", "amax", "amin", "argmax", "argmin", "mean", "median", "norm", "var", "std", "logsumexp"}
 
 
@@ -170,7 +163,7 @@ def sum(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any
         >>> torch.masked.sum(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor(4.)
     """
-    return _filled(input, mask, 0, dtype).sum(_dims(input, dim), keepdim=bool(keepdim), dtype=dtype)
+    return _filled(input, mask, 0, dtype).sum(_canonical_dim(dim, input.dim()), keepdim=bool(keepdim), dtype=dtype)
 
 
 @_of_layouts
@@ -221,7 +214,8 @@ def amax(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
         >>> torch.masked.amax(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor(3.)
     """
-    return _filled(input, mask, _limit("amax", input, mask), dtype).amax(_dims(input, dim), bool(keepdim))
+    dims = _canonical_dim(dim, input.dim())
+    return _filled(input, mask, _limit("amax", input, mask), dtype).amax(dims, bool(keepdim))
 
 
 @_of_layouts
@@ -233,7 +227,8 @@ def amin(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
         >>> torch.masked.amin(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([False, True, True]))
         tensor(3.)
     """
-    return _filled(input, mask, _limit("amin", input, mask), dtype).amin(_dims(input, dim), bool(keepdim))
+    dims = _canonical_dim(dim, input.dim())
+    return _filled(input, mask, _limit("amin", input, mask), dtype).amin(dims, bool(keepdim))
 
 
 def argmax(input: Any, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None,
@@ -263,7 +258,7 @@ def argmin(input: Any, dim: int | None = None, *, keepdim: bool | None = False, 
 def _count(input, dim, keepdim, mask):
     """How many elements take part."""
     present = input.new_ones(input.shape).long() if mask is None else mask.expand(input.shape).long()
-    return present.sum(_dims(input, dim), keepdim=keepdim)
+    return present.sum(_canonical_dim(dim, input.dim()), keepdim=keepdim)
 
 
 @_of_layouts
@@ -342,7 +337,8 @@ def norm(input: Any, ord: float | None = 2.0, dim: Any = None, *, keepdim: bool 
         tensor(5.)
     """
     from mindtorch.linalg import vector_norm
-    return vector_norm(_filled(input, mask, inf if ord == -inf else 0, dtype), ord, _dims(input, dim), bool(keepdim))
+    dims = _canonical_dim(dim, input.dim())
+    return vector_norm(_filled(input, mask, inf if ord == -inf else 0, dtype), ord, dims, bool(keepdim))
 
 
 @without_autocast
@@ -373,7 +369,7 @@ def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: A
     if input.dtype is mindtorch.bool:
         _limit("logsumexp", input, mask)            # refuses it
     numbers = input if input.is_floating_point() or input.is_complex() else input.to(float32)
-    total = _filled(numbers, mask, -inf, dtype).logsumexp(_dims(input, dim), keepdim)
+    total = _filled(numbers, mask, -inf, dtype).logsumexp(_canonical_dim(dim, input.dim()), keepdim)
     return total.to(dtype or input.dtype)
 
 

@@ -2,6 +2,8 @@
 import pytest
 from compared import Cases, compare
 
+import mindtorch
+
 CASES = Cases()
 case = CASES
 
@@ -526,3 +528,11 @@ def powers_of_a_negative_number(t, make):
 @pytest.mark.parametrize("name", CASES)
 def test_as_torch(name, device):
     compare(CASES[name], device)
+
+
+@pytest.mark.parametrize("split", [lambda x: x.chunk(2, -1), lambda x: x.chunk(1), lambda x: x.split(3, -1)])
+def test_parts_of_nothing_are_several_views(split, device):
+    """Which no write may change that autograd records, as with parts that have elements."""
+    part = split(mindtorch.ones(2, 0, device=device, requires_grad=True) * 2)[0]
+    with pytest.raises(RuntimeError, match="is the output of a function that returns multiple views"):
+        part.mul_(2)

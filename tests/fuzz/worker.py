@@ -65,6 +65,9 @@ CONDITIONS = {
     "operands share memory": lambda statement, names: any(
         programs.share_memory(*pair) for pair in itertools.combinations(operands(statement, names), 2)),
     "a fraction does not fit the integers": does_not_fit,
+    "an integer is below 0 or above 62": lambda statement, names: any(
+        bool(((each < 0) | (each > 62)).any()) for each in operands(statement, names)
+        if not is_inexact(each) and each.dtype is not torch.bool),
     "boundaries are not sorted": unsorted,
     "a matrix is not triangular": lambda statement, names: any(
         bool(each.triu(1).any()) and bool(each.tril(-1).any()) for each in operands(statement, names)

@@ -223,3 +223,11 @@ def test_group_norm_looks_for_several_values_of_a_group(shape, groups, device):
     with pytest.raises(type(expected.value)) as raised:
         ours.group_norm(mindtorch.ones(shape, device=device), groups)
     assert str(raised.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("log_target", [False, True])
+def test_the_gradient_of_kl_div_does_not_depend_on_the_input(log_target, device):
+    x, target = (mindtorch.rand(2, 3, device=device, requires_grad=first) for first in (True, False))
+    loss = ours.kl_div(x, target, reduction="sum", log_target=log_target)
+    grad, = mindtorch.autograd.grad(loss, x, create_graph=True)
+    assert not grad.requires_grad

@@ -441,7 +441,9 @@ def test_triangles_at_every_offset(name, shape):
 @pytest.mark.parametrize("text", [
     "t.func.jacfwd(lambda x: x * 1.5)(whole)", "t.func.hessian(lambda x: (x * x).sum())(whole)",
     "t.linalg.vander(x.half())", "t.linalg.vander(x.bfloat16())",
-    "t.gradient(whole.to(t.uint8))", "whole.polygamma_(2)", "t.nn.functional.dropout2d(whole.view(1, 1, 2, 2), 0.3)",
+    "t.gradient(whole.to(t.uint8))", "t.masked.norm(whole, 2.0, -2)",
+    "t.nonzero(x, as_tuple=True, out=whole)", "t.nonzero(x, as_tuple=x)", "t.nonzero(x, as_tuple=None)",
+    "whole.polygamma_(2)", "t.nn.functional.dropout2d(whole.view(1, 1, 2, 2), 0.3)",
     "t.nn.functional.alpha_dropout(whole, 0.3, True)", "t.nn.functional.feature_alpha_dropout(whole[None], 0.3, True)",
 ])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -574,12 +574,10 @@ cdef tuple split_by_size(TensorBase self, int64_t size, int64_t dim):
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
     dim = wrap_dim(dim, self.ndim)
     total = self.sizes[dim]
-    if total == 0:
-        return (slice_dim(self, dim, 0, 0, 1),)
-    if size == 0:
+    if size == 0 and total:
         raise RuntimeError(
             f"split_size can only be 0 if dimension size is 0, but got dimension size of {total}")
-    pieces = [slice_view(self, dim, start, min(size, total - start), 1) for start in range(0, total, size)]
+    pieces = [slice_view(self, dim, start, min(size, total - start), 1) for start in range(0, total or 1, size or 1)]
     if torch_dispatch.active:
         pieces = torch_dispatch.views_of(pieces, self, "split.Tensor", (size, dim))
     return with_split_history(self, dim, pieces)
@@ -905,7 +903,7 @@ def chunk(input, chunks, dim=0):
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {count}")
     size = size_of_dim(self, along)
     if size == 0:
-        return tuple([narrow_dim(self, along, 0, 0) for _ in range(count)])
+        return split_by_sizes(self, [0] * count, along)
     return split_by_size(self, (size + count - 1) // count, along)
 
 
