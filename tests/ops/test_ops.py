@@ -341,12 +341,3 @@ def test_schemas_are_torchs():
         schema = str(getattr(packet, row.schema.overload or "default")._schema).removeprefix("aten::")
         schema = schema.replace("ScalarType? dtype=4", "ScalarType? dtype=long")       # a dtype by its number
         assert row.schema.text == schema, row.key
-
-
-@pytest.mark.parametrize("key", [key for key, row in ROWS.items() if row.npu.startswith("none")])
-def test_missing_kernels(key):
-    """An op without a kernel names itself, the dtype and the device; it never runs elsewhere."""
-    row = ROWS[key]
-    args, _ = next(iter(SAMPLES[row.samples](Make("int32", seed=0))))
-    with pytest.raises(NotImplementedError, match=rf"'{key}' on npu \(dtype Int\)"):
-        function_of(row, mindtorch)(*realised(args, mindtorch, "npu", "contiguous"))

@@ -26,7 +26,7 @@ COLUMNS = {
     "for": '`for.name = ["cos", "sin"]`: a row for each; other columns write `{name}`, or `{Name}` for it in CamelCase',
     "schema": "torch's schema of the operator",
     "npu": '`aclnnAdd(self, other, alpha, out)`: the call; `a if condition else b` chooses; "decomposition: f(self)", '
-           '"view", "composite" or "none: reason"; "per_tensor" where ACLNN has no call for lists',
+           '"view" or "composite"; "per_tensor" where ACLNN has no call for lists',
     "fallback": '"decomposition: ...": replaces the call for a computation in a dtype that CANN does not document, and '
                 "on releases without the call; without it, such a dtype is computed in the next wider one of its kind "
                 "that CANN documents, int16 in int32, or refused if there is none",
