@@ -856,7 +856,8 @@ INFERENCE = {
     "sum": lambda lib, x, y: lib.sum(x, 0, out=y), "cat": lambda lib, x, y: lib.cat([x], out=y),
     "linspace": lambda lib, x, y: lib.linspace(0, 1, 2, out=y), "scan": lambda lib, x, y: lib.cumsum(x, 0, out=y),
     "product": lambda lib, x, y: lib.mm(x[None], x[:, None], out=y), "max": lambda lib, x, y: lib.max(x, 0, out=(
-        y, lib.tensor(0, device=x.device))), "resize_": lambda lib, x, y: y.resize_(5)}
+        y, lib.tensor(0, device=x.device))), "resize_": lambda lib, x, y: y.resize_(5),
+    "logical": lambda lib, x, y: y.logical_or_(x)}
 
 
 @pytest.mark.parametrize("name", INFERENCE)

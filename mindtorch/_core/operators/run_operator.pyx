@@ -7,7 +7,8 @@ from libc.stdlib cimport calloc
 from mindtorch._core import hooks, once
 
 from mindtorch._core.autograd.node cimport (
-    any_may_require_grad, any_requires_grad, may_require_grad, may_require_grad_optional, requires_grad,
+    any_may_require_grad, any_requires_grad, check_inference_write, may_require_grad, may_require_grad_optional,
+    requires_grad,
 )
 from mindtorch._core.autograd.history cimport (
     clone_before_write, record_operator, should_record, should_record_inplace,
@@ -751,6 +752,7 @@ cdef bint should_record_write(Operator op, TensorBase self, Argument *arguments)
     cdef ScalarType dtypes[MAX_RESULTS]
     dtypes[0] = Undefined
     if op.differentiable_count == 0:
+        check_inference_write(self)
         # torch's autograd knows nothing of the logical operators, which give bools.
         if may_require_grad(self) and (op.inplace_only or
                                        evaluate_rule(op.outputs[0].dtype, arguments, dtypes, NULL) != Bool):
