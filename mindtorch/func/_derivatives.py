@@ -67,7 +67,10 @@ def _recorded(primals):
 
 
 def _tracked_copies(values, own):
-    """The tree of copies for tensors, and a list of them; those that are leaves are added to the set `own`."""
+    """The tree of copies for tensors, and a list of them; those that are leaves are added to `own`, a dictionary.
+
+    It has, by the id of a copy, the copy and the tensor whose memory it shows.
+    """
     leaves, spec = tree_flatten(values)
     levels = tuple(running_levels())
     for i, leaf in enumerate(leaves):
@@ -76,7 +79,7 @@ def _tracked_copies(values, own):
         value = all_samples(leaf, levels) if levels else leaf
         tracked = separate_copy(_outside_inference(value))
         if tracked.is_leaf:
-            own.add(id(tracked))
+            own[id(tracked)] = tracked, value
         leaves[i] = as_batched(tracked, levels)
     return tree_unflatten(leaves, spec), leaves
 
@@ -134,8 +137,18 @@ def _with_history_of_products(changes, outputs, leaves, own):
 def _results(tree, own):
     """The tree with detached tensors, where they depend on nothing outside this call; under no_grad all are."""
     keep = mindtorch.is_grad_enabled()
-    return tree_map(lambda leaf: leaf.detach() if isinstance(leaf, mindtorch.Tensor) and value_of(leaf).requires_grad
-                    and not (keep and _has_other_leaves(leaf, own)) else leaf, tree)
+    return tree_map(lambda leaf: _without_history(leaf, own, keep) if isinstance(leaf, mindtorch.Tensor)
+                    and value_of(leaf).requires_grad and not (keep and _has_other_leaves(leaf, own)) else leaf, tree)
+
+
+def _without_history(tensor, own, as_view):
+    """The tensor detached; a view of a copy in `own` is one of the original, so that writes go both ways."""
+    base = tensor if tensor._base is None else tensor._base
+    copy, original = own.get(id(base), (None, None))
+    if (as_view and copy is base and not original.is_inference() and tensor.dtype == original.dtype
+            and tensor.is_conj() == original.is_conj() and tensor.is_neg() == original.is_neg()):
+        return original.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+    return tensor.detach()
 
 
 def _pair(result, has_aux, name):
@@ -221,7 +234,7 @@ def grad_and_value(func: Any, argnums: int = 0, has_aux: bool = False) -> Any:
     @_outside_inference_mode
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
-        own, chosen = set(), _chosen(argnums, args)
+        own, chosen = {}, _chosen(argnums, args)
         with _recorded(chosen):
             chosen, leaves = _tracked_copies(chosen, own)
             output, aux = _pair(func(*_replaced(args, argnums, chosen), **kwargs), has_aux, "grad_and_value(f)(*args)")
@@ -265,7 +278,7 @@ def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
         >>> value, pull(torch.tensor(1.0))
         (tensor(9.), (tensor(6.),))
     """
-    own = set()
+    own = {}
     with _recorded(primals):
         inputs, leaves = _tracked_copies(primals, own)
         output, aux = _pair(func(*inputs), has_aux, "vjp(f, *primals)")
@@ -330,7 +343,7 @@ def _linearized(func, primals, has_aux, name, strict=False):
 
     Numbers that are no fractions do not change.
     """
-    own = set()
+    own = {}
     with _recorded(primals):
         inputs, leaves = _tracked_copies(primals, own)
         output, aux = _pair(func(*inputs), has_aux, name)

@@ -326,6 +326,26 @@ def test_no_gradient_of_a_complex_result():
 
 
 @pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr Node")
+@pytest.mark.parametrize("name", ["t", "row", "itself", "expanded"])
+@pytest.mark.parametrize("transform", ["vjp", "jvp", "linearize"])
+def test_results_that_are_views_share_writes_with_the_primal(transform, name, device):
+    """Also their history: what is written into the primal has a gradient in the view."""
+    view = {"t": lambda a: a.t(), "row": lambda a: a[0], "itself": lambda a: a,
+            "expanded": lambda a: a.unsqueeze(0).expand(2, *a.shape)}[name]
+    found = []
+    for lib, where in ((torch, "cpu"), (mindtorch, device)):
+        x, factor = lib.arange(6.0, device=where).reshape(2, 3), lib.tensor(3.0, device=where, requires_grad=True)
+        arguments = ((x,), (x,)) if transform == "jvp" else (x,)
+        seen = getattr(lib.func, transform)(view, *arguments)[0]
+        before = seen.requires_grad
+        x.mul_(factor)
+        seen.sum().backward()
+        found.append((before, seen.requires_grad, seen.tolist(), factor.grad.item()))
+    assert found[0] == found[1]
+    assert found[0][:2] == (False, True)
+
+
+@pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr Node")
 def test_linearize_without_gradients_gives_results_without_history():
     def results(lib):
         outer = lib.tensor(2.0, requires_grad=True)

@@ -695,6 +695,10 @@ def call_of(statement, before):
     return made[-1] if made else statement
 
 
+# Nodes that have saved an extremum, and look for the elements that are equal to it.
+EXTREMA = "Amax|Amin|Max|Min|LinalgVectorNorm"
+
+
 class Comparison:
     """Runs a program with torch and with mindtorch on a device."""
 
@@ -917,6 +921,11 @@ class Comparison:
                 wanted = one.detach()[tuple(slice(size) for size in written.shape)]
                 array, found = array_of(wanted), array_of(written)
                 if not numpy.array_equal(array, found, equal_nan=True):
+                    alone = not any(share_memory(one, each) for each in variables(self.theirs).values()
+                                    if each is not one)
+                    if alone and is_valid(other) and re.match(EXTREMA, type(other.grad_fn).__name__):
+                        other.data = other.detach().clone()
+                        written = unexpanded(other.detach())
                     with mindtorch.inference_mode(written.is_inference()):
                         written.data.copy_(mindtorch.tensor(array).to(written.dtype))
         return True

@@ -76,6 +76,19 @@ def test_values_behind_an_expanded_tensor_are_made_equal(monkeypatch):
     assert Comparison(texts, "cpu", lambda *_: "refused").run() is None
 
 
+def test_a_gradient_keeps_the_extremum_that_it_has_saved(device):
+    """torch's value stands in the result, and not where the gradient looks for the sum that equals it."""
+    texts = program("v1 = torch.tensor([[1.0, 2.0], [3.0, 4.0]], device=device).requires_grad_()",
+                    "v2 = torch.linalg.norm(v1, 1)")
+    comparison = Comparison(texts, device)
+    assert comparison.run() is None
+    comparison.theirs["v2"].data.mul_(1 + torch.finfo(torch.float32).eps)
+    assert comparison.synchronise(refused=False)
+    assert comparison.ours["v2"].item() == comparison.theirs["v2"].item() > 6
+    comparison.ours["v2"].backward()
+    assert comparison.ours["v1"].grad.tolist() == [[0, 1], [0, 1]]
+
+
 def test_errors_are_compared(monkeypatch):
     wrong = program("a = torch.ones(2, 3)", "b = torch.abs(a, 1)")
     assert Comparison(wrong, "cpu").run() is None

@@ -1,6 +1,7 @@
 """Attention, embeddings in bags, native norms and what else networks are made of: torch 2.13 is the oracle, for values,
 dtypes, gradients and errors, on both devices."""
 import warnings
+from math import inf
 
 import numpy as np
 import pytest
@@ -204,6 +205,24 @@ def test_bilinear_refuses(shapes, device):
 @pytest.mark.parametrize("shape", [(4, 3), (2, 1)])
 def test_pdist(shape, p, device):
     agree(lambda lib, functional, x: functional.pdist(x, p), [numbers(*shape)], device)
+
+
+def test_gradient_of_pdist_at_infinity(device):
+    """A row is not compared with itself, whose difference would be NaN at infinity."""
+    found = []
+    for lib, where in ((torch, "cpu"), (mindtorch, device)):
+        x = lib.tensor([[inf, 1.0], [2.0, 3.0], [-inf, 5.0]], device=where, requires_grad=True)
+        lib.nn.functional.pdist(x, 1.0).backward(lib.tensor([1.0, 2.0, 3.0], device=where))
+        found.append(x.grad.tolist())
+    assert found[0] == found[1] == [[3, -3], [2, -2], [-5, 5]]
+
+
+def test_gradient_of_the_greatest_difference_with_nan():
+    """On the CPU: CANN does not say what its call makes of NaN."""
+    for lib in (torch, mindtorch):
+        x = lib.tensor([[float("nan"), 1.0], [2.0, 3.0], [4.0, 4.0]], requires_grad=True)
+        lib.nn.functional.pdist(x, inf).sum().backward()
+        assert x.grad.isnan().all()
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (0, 3), (4, 0)])

@@ -224,6 +224,13 @@ def test_singular_lu(device):
             lib.linalg.lu_factor(lib.zeros(2, 2, device=where))
 
 
+def test_more_pivots_than_columns_are_not_read(device):
+    for lib, where in ((torch, "cpu"), (mindtorch, device)):
+        pivots = lib.tensor([3, 4, 4, 4], dtype=lib.int32, device=where)
+        permutation = lib.lu_unpack(lib.ones(4, 2, device=where), pivots)[0]
+        assert permutation.argmax(0).tolist() == [2, 3, 0, 1]
+
+
 MATRICES = {
     "repeated eigenvalues": [[2.0, 0, 0], [0, 2, 0], [0, 0, -2]], "zero": [[0.0, 0], [0, 0]],
     "indefinite": [[1.0, 5, -2], [5, 1, 3], [-2, 3, -7]], "complex": [[2.0, 1j, 1], [-1j, -3, 2 + 1j], [1, 2 - 1j, 0]],
@@ -327,6 +334,8 @@ WRONG = {
     "tensordot sizes": lambda lib: lib.tensordot(lib.ones(2, 3), lib.ones(2, 3), dims=([0], [1])),
     "matrix_norm of a vector": lambda lib: lib.linalg.matrix_norm(lib.ones(3)),
     "matrix_norm order": lambda lib: lib.linalg.matrix_norm(lib.ones(3, 3), 3),
+    "matrix_norm 16 bits": lambda lib: lib.linalg.matrix_norm(lib.ones(3, 3).half(), 2, dtype=lib.float32),
+    "norm 16 bits autocast": lambda lib: lib.autocast("cpu")(lib.norm)(lib.ones(3, 3).bfloat16(), "nuc"),
     "inv not square": lambda lib: lib.linalg.inv(lib.ones(2, 3)),
     "solve shapes": lambda lib: lib.linalg.solve(lib.ones(3, 3), lib.ones(2, 2)),
     "qr mode": lambda lib: lib.linalg.qr(lib.ones(3, 3), "raw"),

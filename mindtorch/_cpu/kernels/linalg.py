@@ -98,6 +98,7 @@ def lu_unpack(lu, pivots, unpack_data, unpack_pivots):
     nothing = np.zeros(0, lu.dtype)
     p, lower, upper = nothing, nothing, nothing
     if unpack_pivots:
+        pivots = pivots[..., :count]        # torch looks at no others
         if pivots.size and not 1 <= pivots.min() <= pivots.max() <= rows:
             raise RuntimeError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."
                                "Did you properly pass the result of lu_factor?")

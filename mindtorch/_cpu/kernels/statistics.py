@@ -120,7 +120,7 @@ def distances_backward(grad, x1, x2, p, result):
         slope = sign
     elif p == np.inf:
         slope = sign * (np.absolute(difference) == _largest(difference, keepdims=True))
-        slope = np.where(np.isfinite(difference), slope, np.nan)
+        slope = np.where(np.isfinite(difference) & ~np.isnan(result), slope, np.nan)
     else:
         share = difference / result if p == 2 else sign * np.power(np.absolute(difference) / result, p - 1)
         slope = np.where((result == 0) | (difference == 0), 0, share)

@@ -779,6 +779,8 @@ def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """"fro", "nuc", or a number: 2 the largest singular value, 1 and inf the largest sum of a column or a row."""
     require_matrices(input, "linalg.matrix_norm")
     first, second = _two_dims(input, dim)
+    if (ord == "nuc" or ord in (2, -2)) and input.dtype in (float16, bfloat16):
+        raise RuntimeError("linalg.matrix_norm: Low precision dtypes not supported. Got " + scalar_type(input.dtype))
     if dtype is not None:
         input = input.to(dtype)
     if ord == "fro":

@@ -409,10 +409,10 @@ def _lengths(difference, p):
     return ops.linalg_vector_norm(difference, p, (-1,))
 
 
-def _slope_of_largest(difference):
-    """That of the inf-norm, which is found from the same differences; NaN at infinity, as in torch."""
+def _slope_of_largest(difference, result):
+    """That of the inf-norm, which is found from the same differences; NaN at infinity and of NaN, as in torch."""
     largest = _without_nan(difference).abs().amax(-1, True)
-    return ops.where(difference.isfinite(), ops.sgn(difference) * (difference.abs() == largest), nan)
+    return ops.where(difference.isfinite() & ~result.isnan(), ops.sgn(difference) * (difference.abs() == largest), nan)
 
 
 def _sign(difference):
@@ -427,7 +427,7 @@ def distances_backward(grad, x1, x2, p, result):
     if p == 0:
         slope = ops.zeros_like(slope)
     elif p == inf:
-        slope = _slope_of_largest(difference)
+        slope = _slope_of_largest(difference, result)
     elif p != 1:
         share = slope * (difference.abs() / result) ** (p - 1)
         slope = ops.where((result == 0) | (difference == 0), 0.0, share)
@@ -443,7 +443,7 @@ def distances_double_backward(grad, grad_output, x1, x2, p, result):
     difference, over = _differences(x1, x2), grad.unsqueeze(-2)
     far, sign = result.unsqueeze(-1), _sign(difference)
     if p in (0, 1, inf):
-        slope = ops.zeros_like(sign) if p == 0 else sign if p == 1 else _slope_of_largest(difference)
+        slope = ops.zeros_like(sign) if p == 0 else sign if p == 1 else _slope_of_largest(difference, far)
         nothing = ops.zeros_like
         return (over * slope).sum(-1), nothing(x1), nothing(x2), nothing(result)
     still = (far == 0) | (difference == 0)
@@ -457,23 +457,22 @@ def distances_double_backward(grad, grad_output, x1, x2, p, result):
 
 
 def _pairs(self):
-    """The flat indices, in the matrix of all pairs, of those whose first row is above the second."""
-    rows = self.shape[0]
-    first, second = ops.triu_indices(rows, rows, 1, device=self.device)
-    return first * rows + second
+    """The indices of the first and the second rows of all pairs, the first above the second."""
+    return ops.triu_indices(self.shape[0], self.shape[0], 1, device=self.device)
 
 
 def distances_of_pairs(self, p):
     """Those of the rows of one matrix, each pair once."""
-    return _lengths(_differences(self, self), p).reshape(-1).index_select(0, _pairs(self))
+    first, second = (self.index_select(0, rows) for rows in _pairs(self))
+    return _lengths(first - second, p)
 
 
 def distances_of_pairs_backward(grad, self, p, result):
-    """The gradient, by the matrix of all pairs: a distance belongs to both of its rows."""
-    rows = self.shape[0]
-    positions = _pairs(self)
-
-    def of_all(values):
-        upper = values.new_zeros((rows * rows,)).scatter(0, positions, values).reshape(rows, rows)
-        return upper + upper.mT
-    return ops._cdist_backward(of_all(grad), self, self, p, of_all(result))
+    """The gradient: what a distance adds to one of its rows it takes from the other; none is of a row and itself."""
+    rows, columns = self.shape
+    of_first, of_second = _pairs(self)
+    first, second = (self.index_select(0, each).unsqueeze(1) for each in (of_first, of_second))
+    given = ops._cdist_backward(grad.reshape(-1, 1, 1), first, second, p, result.reshape(-1, 1, 1)).squeeze(1)
+    upper = self.new_zeros((rows * rows, columns)).index_copy(0, of_first * rows + of_second, given)
+    upper = upper.reshape(rows, rows, columns)
+    return upper.sum(1) - upper.sum(0)
