@@ -869,3 +869,12 @@ def test_writes_to_tensors_of_inference_mode(name, device):
         with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
             INFERENCE[name](lib, x, y)
         assert lib is torch or y.tolist() == [1.0, 2.0]         # torch has written before it refuses
+
+
+def test_detach_in_place_in_inference_mode_changes_nothing(device):
+    for lib, d in ((mindtorch, device), (torch, "cpu")):
+        x = lib.ones(2, requires_grad=True, device=d) * 2
+        with lib.inference_mode():
+            assert x.detach_() is x
+            assert x[:1].detach_().requires_grad            # a view is not looked at, either
+        assert x.requires_grad

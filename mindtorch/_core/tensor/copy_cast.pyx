@@ -487,6 +487,8 @@ def resize_(TensorBase self, *sizes, size=None, memory_format=None):
 def detach_(TensorBase input):
     """The tensor itself, without its history."""
     cdef AutogradMeta meta
+    if inference_enabled():
+        return input                    # autograd takes no part there
     if input.base is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
