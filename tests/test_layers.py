@@ -29,7 +29,7 @@ LAYERS = (
     ("_core.tensor.copy_cast",),
     ("_core.operators.autocast",),
     ("_core.tensor.views",),
-    ("_core.rules", "_core.tensor.dlpack"),
+    ("_core.rules",),
     ("_core._gen.rules", "_core.operators.run_operator"),
     ("_core._gen.calls", "_core.python", "_core._gen.namespace"),
     ("_core.operators.composites", "_core.tensor.factories"),

@@ -12,7 +12,7 @@ from mindtorch import _backend, autograd
 from mindtorch._core import hooks
 from mindtorch._core.formats import sparse_coo, sparse_csr, strided
 from mindtorch._core.python import conversion, torch_function
-from mindtorch._core.tensor import attributes, copy_cast, dlpack, tensor, torch_dispatch, views
+from mindtorch._core.tensor import attributes, copy_cast, tensor, torch_dispatch, views
 from mindtorch._core.tensor import dtype as dtype_module
 from mindtorch._core.tensor.factories import tensor_from_data, with_requires_grad
 from mindtorch._core.tensor.tensor import Size, TensorBase, is_cuda_read_as_npu
@@ -233,10 +233,10 @@ class Tensor(TensorBase):
         if dl_device is not None and tuple(dl_device) != here:
             if copy is False:
                 raise ValueError(f"cannot move a tensor from device {here} to {tuple(dl_device)} without copying")
-            tensor = self.to(dlpack.device_of(*dl_device))
+            tensor = self.to(conversion.dlpack_device(*dl_device))
         elif copy:
             tensor = self.clone()
-        return dlpack.export(tensor, max_version is not None and max_version[0] >= 1)
+        return conversion.to_capsule(tensor, max_version is not None and max_version[0] >= 1)
 
     # --- copying and pickling -----------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from mindtorch._core.tensor import dlpack
+from mindtorch._core.python.conversion import dlpack_device, from_capsule
 from mindtorch._core.tensor.tensor import device as Device
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _capsule_of(obj, options):
 
 
 def _is_on(device, *described):
-    device, found = Device(device), dlpack.device_of(*described)
+    device, found = Device(device), dlpack_device(*described)
     return device.type == found.type and device.index in (None, found.index)
 
 
@@ -74,9 +74,9 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
             if copy is False:
                 raise ValueError(f"cannot move a tensor to {device} without copying")
             options.pop("copy", None)
-        made = dlpack.take(_capsule_of(ext_tensor, options))
+        made = from_capsule(_capsule_of(ext_tensor, options))
     else:
-        made = dlpack.take(ext_tensor)
+        made = from_capsule(ext_tensor)
         made = made.clone() if copy else made
     return made if device is None else made.to(device)
 

@@ -1,4 +1,6 @@
-"""Conversions between Python objects and C values: elements of tensors, NumPy arrays, arguments of functions."""
+"""Conversions between Python objects and C values: elements of tensors, NumPy arrays, DLPack, arguments of
+functions.
+"""
 import numpy as np
 import warnings
 
@@ -435,6 +437,11 @@ def from_numpy(ndarray, /):
             "data or make it writable before converting it to a tensor.", UserWarning, stacklevel=2)
     made = from_array(ndarray)
     return torch_dispatch.call("lift_fresh", (made,), None) if torch_dispatch.has_modes() else made
+
+
+# --- DLPack ----------------------------------------------------------------------------------------------------------
+
+include "dlpack.pxi"
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------

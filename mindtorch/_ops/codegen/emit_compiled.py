@@ -11,14 +11,14 @@ from .aclnn_calls import ACL_DTYPES, COMMON_DTYPES, alternatives
 from .emit_grad import NOTE
 from .rows import RowError
 
-_COMPUTED = {"float": sum(1 << ACL_DTYPES[name] for name in ("FLOAT16", "BF16", "FLOAT")), "all": COMMON_DTYPES}
+_DOUBLE = "all and float64"     # of a call that CANN documents without float64, which the kernel takes
+_COMPUTED = {"float": sum(1 << ACL_DTYPES[name] for name in ("FLOAT16", "BF16", "FLOAT")), "all": COMMON_DTYPES,
+             _DOUBLE: COMMON_DTYPES}
 # Adapters that are conversions here.
 _ADAPTERS = ("dims_or_all", "dtype_of", "cast", "first_or_zero", "or_epsilon", "or_zero",
              "or_minus_one", "num_heads_of", "empty_output")
 # These are documented to take no strides, but their kernels do.
 _STRIDED = ("aclnnSWhere", "aclnnInplaceMaskedFillScalar", "aclnnInplaceMaskedFillTensor")
-# This is documented without float64, which its kernel takes.
-_OF_DOUBLES = ("aclnnKthvalue",)
 
 
 def module(table, calls) -> str:
@@ -39,9 +39,10 @@ def _entry(row, entry) -> tuple:
     if "call" not in entry or row.is_foreach or any(out.dynamic_shape for out in row.outputs):
         raise ValueError("the npu column is no call that the CPU can make")
     *special, _ = alternatives(row, row.npu)
-    found = [(*_condition(row, text), _call(call))
+    more = (row.compiled == _DOUBLE) << ACL_DTYPES["DOUBLE"]
+    found = [(*_condition(row, text), _call(call, more))
              for (text, _), (_, call) in zip(special, entry.get("conditions", ()), strict=True)]
-    return _COMPUTED[row.compiled], (*found, (-1, None, _call(entry["call"])))
+    return _COMPUTED[row.compiled], (*found, (-1, None, _call(entry["call"], more)))
 
 
 def _condition(row, text) -> tuple:
@@ -53,12 +54,12 @@ def _condition(row, text) -> tuple:
     return names.index(node.left.id), ast.literal_eval(node.comparators[0])
 
 
-def _call(call) -> tuple:
+def _call(call, more_dtypes) -> tuple:
     name, *_, parameters = call
-    return name, tuple(_parameter(name, *parameter) for parameter in parameters)
+    return name, tuple(_parameter(name in _STRIDED, more_dtypes, *parameter) for parameter in parameters)
 
 
-def _parameter(call, conversion, found, _name="", mask=COMMON_DTYPES, steps="") -> tuple:
+def _parameter(strided, more_dtypes, conversion, found, _name="", mask=COMMON_DTYPES, steps="") -> tuple:
     if conversion == "constant":
         return conversion, found
     second = -1
@@ -68,7 +69,6 @@ def _parameter(call, conversion, found, _name="", mask=COMMON_DTYPES, steps="") 
             raise ValueError(f"the CPU has no conversion for the adapter {conversion}")
     if conversion not in ("tensor", "optional_tensor"):
         return conversion, found, second
-    wanted = [step for step in steps.split() if step == "promoted" or (step == "contiguous" and call not in _STRIDED)]
+    wanted = [step for step in steps.split() if step == "promoted" or (step == "contiguous" and not strided)]
     wanted += ["optional"] * (conversion == "optional_tensor")
-    mask |= (call in _OF_DOUBLES) << ACL_DTYPES["DOUBLE"]
-    return "tensor", found, second, mask & COMMON_DTYPES, " ".join(wanted)
+    return "tensor", found, second, (mask | more_dtypes) & COMMON_DTYPES, " ".join(wanted)

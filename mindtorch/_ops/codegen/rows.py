@@ -36,8 +36,9 @@ COLUMNS = {
     "inplace": '"kernel": the in-place form runs the same call on `self`; otherwise the call of the in-place form',
     "inout": "ACLNN has only the in-place call: the argument that is copied to the result before the call",
     "cpu": "the CPU's kernel: an expression of NumPy (`np`) and of functions in `_cpu/kernels`",
-    "compiled": '"float" (16- and 32-bit floats) or "all" (dtypes that the call takes): the CPU runs the kernel of the '
-                "row's call for these dtypes, and the NumPy expression for others",
+    "compiled": '"float" (16- and 32-bit floats), "all" (dtypes that the call takes) or "all and float64" (which the '
+                "kernel takes though CANN does not document it): the CPU runs the kernel of the row's call for these "
+                "dtypes, and the NumPy expression for others",
     "compute_dtype": "the dtype rule that the CPU's tensors are cast to; the first result's where nothing is said",
     "no_cast": "tensors that the CPU's kernel gets in their own dtype",
     "opmath": "numbers that keep the precision of the computation; the others are rounded to the tensors' dtype first",

@@ -1,4 +1,4 @@
-"""DLPack: the memory of a tensor for other libraries, and tensors over theirs. https://dmlc.github.io/dlpack"""
+# DLPack: the memory of a tensor for other libraries, and tensors over theirs. https://dmlc.github.io/dlpack
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetName
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
@@ -50,25 +50,29 @@ cdef struct DLManagedTensorVersioned:
 cdef const char *PLAIN = "dltensor"
 cdef const char *VERSIONED = "dltensor_versioned"
 
-# DLDataTypeCode by ScalarType, and back: {(code, bits): ScalarType}.
-cdef int CODES[NUM_SCALAR_TYPES]
-cdef dict DTYPES_BY_CODE = {}
-cdef int kind
-for number in range(NUM_SCALAR_TYPES):
-    if DTYPES[<int>number] is None:
-        continue
-    kind = KIND[<int>number]
-    CODES[<int>number] = (6 if kind == BOOL_KIND else 5 if kind == COMPLEX_KIND else 2 if kind != INT_KIND else
-                          0 if DTYPES[<int>number].is_signed else 1)
-for number, code in ((BFloat16, 4), (Float8_e4m3fn, 10), (Float8_e4m3fnuz, 11), (Float8_e5m2, 12),
-                     (Float8_e5m2fnuz, 13), (Float8_e8m0fnu, 14)):
-    CODES[<int>number] = code
-for number in range(NUM_SCALAR_TYPES):
-    if DTYPES[<int>number] is not None:
-        DTYPES_BY_CODE[CODES[<int>number], 8 * ITEMSIZE[<int>number]] = number
+cdef int DLPACK_CODES[NUM_SCALAR_TYPES]         # DLDataTypeCode by ScalarType
+cdef dict DLPACK_DTYPES = {}                    # (code, bits) -> ScalarType
 
 
-def device_of(int type, int index):
+cdef int fill_dlpack_codes() except -1:
+    cdef int number, kind
+    for number in range(NUM_SCALAR_TYPES):
+        kind = KIND[number]
+        DLPACK_CODES[number] = (6 if kind == BOOL_KIND else 5 if kind == COMPLEX_KIND else 2 if kind != INT_KIND else
+                                0 if DTYPES[number] is not None and DTYPES[number].is_signed else 1)
+    for number, code in ((BFloat16, 4), (Float8_e4m3fn, 10), (Float8_e4m3fnuz, 11), (Float8_e5m2, 12),
+                         (Float8_e5m2fnuz, 13), (Float8_e8m0fnu, 14)):
+        DLPACK_CODES[number] = code
+    for number in range(NUM_SCALAR_TYPES):
+        if DTYPES[number] is not None:
+            DLPACK_DTYPES[DLPACK_CODES[number], 8 * ITEMSIZE[number]] = number
+    return 0
+
+
+fill_dlpack_codes()
+
+
+def dlpack_device(int type, int index):
     """The device that DLPack describes by two numbers."""
     if type not in (DL_CPU, DL_CUDA_HOST, DL_EXT_DEV):
         raise BufferError(f"no device has the DLPack device type {type}")
@@ -109,7 +113,7 @@ cdef void destroy_capsule(object capsule) noexcept:
         versioned.deleter(versioned)
 
 
-def export(TensorBase tensor, bint versioned):
+def to_capsule(TensorBase tensor, bint versioned):
     """A capsule that shares the memory of the tensor, with DLPack 1's record if `versioned`, else the older one."""
     cdef Exported *exported = <Exported *>PyMem_Malloc(sizeof(Exported))
     cdef DLTensor *described
@@ -124,7 +128,7 @@ def export(TensorBase tensor, bint versioned):
         described.byte_offset = <uint64_t>(tensor.data_ptr() - tensor.storage.data)
     described.device.index = tensor.device_index
     described.ndim, described.sizes, described.strides = tensor.ndim, exported.dims, exported.dims + MAX_DIMS
-    described.dtype.code, described.dtype.lanes = <uint8_t>CODES[<int>tensor.dtype], 1
+    described.dtype.code, described.dtype.lanes = <uint8_t>DLPACK_CODES[<int>tensor.dtype], 1
     described.dtype.bits = <uint8_t>(8 * ITEMSIZE[<int>tensor.dtype])
     for i in range(tensor.ndim):
         described.sizes[i] = tensor.sizes[i]
@@ -156,7 +160,7 @@ cdef class ForeignStorage(Storage):
         return False
 
 
-def take(capsule):
+def from_capsule(capsule):
     """The tensor that a capsule describes. A capsule is consumed once."""
     cdef ForeignStorage storage = ForeignStorage.__new__(ForeignStorage)
     cdef DLManagedTensorVersioned *versioned
@@ -183,11 +187,11 @@ cdef TensorBase tensor_over(ForeignStorage storage, const DLTensor *described):
     cdef int64_t reach = 1, stride = 1, offset
     cdef int i, itemsize
     cdef bint empty = False
-    number = DTYPES_BY_CODE.get((described.dtype.code, described.dtype.bits))
+    number = DLPACK_DTYPES.get((described.dtype.code, described.dtype.bits))
     if number is None or described.dtype.lanes != 1:
         raise BufferError(f"no dtype has the DLPack type code {described.dtype.code} with {described.dtype.bits} bits "
                           f"and {described.dtype.lanes} lanes")
-    place = device_of(described.device.type, described.device.index)
+    place = dlpack_device(described.device.type, described.device.index)
     if described.ndim > MAX_DIMS:
         raise BufferError(f"tensors of {described.ndim} dimensions are not supported: {MAX_DIMS} at most")
     for i in reversed(range(described.ndim)):
