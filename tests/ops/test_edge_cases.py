@@ -152,8 +152,12 @@ FOUND_BY_PROGRAMS = {
     **{f"masked.prod of one number, dtype={dtype}": lambda lib, d, dtype=dtype: lib.masked.prod(
         lib.tensor(3, dtype=lib.int16, device=d), dtype=dtype and getattr(lib, dtype))
        for dtype in (None, "int16", "float32")},
-    "least squares of zeros": lambda lib, d: lib.linalg.lstsq(
-        lib.zeros(3, 2, device=d), lib.ones(3, 1, device=d), driver="gels")[0],
+    **{f"least squares of zeros in a batch, {part}": lambda lib, d, part=part: getattr(lib.linalg.lstsq(
+        lib.tensor([[[1.0, 2.0], [3.0, 5.0], [0.0, 1.0]]], device=d) * lib.arange(2, device=d).view(2, 1, 1),
+        lib.ones(2, 3, 1, device=d), driver="gels"), part) for part in ("solution", "residuals")},
+    "least squares of full rank, whatever rcond is": lambda lib, d: lib.linalg.lstsq(
+        lib.tensor([[1.0, 0.0], [0.0, 0.125], [0.0, 0.0]], device=d), lib.ones(3, 1, device=d), rcond=0.5,
+        driver="gels")[0],
     "pinv of halves without elements": lambda lib, d: lib.linalg.pinv(lib.ones(2, 0, 0, device=d).half()),
     "pinv of halves": lambda lib, d: lib.ones(2, 2, device=d).bfloat16().pinverse(),
     "pinv of integers": lambda lib, d: lib.linalg.pinv(lib.ones(2, 2, device=d).long()),

@@ -99,6 +99,8 @@ CASES = {
     "pinv": (lambda lib, a: lib.linalg.pinv(a), ((2, 4, 3),)),
     "pinv wide": (lambda lib, a: lib.linalg.pinv(a), ((2, 4),)),
     "lstsq": (lambda lib, a, b: lib.linalg.lstsq(a, b)[0], ((4, 2), (4, 3))),
+    "lstsq gels": (lambda lib, a, b: lib.linalg.lstsq(a, b, driver="gels")[:2], ((2, 4, 2), (2, 4, 3))),
+    "lstsq gels of wide matrices": (lambda lib, a, b: lib.linalg.lstsq(a, b, driver="gels")[0], ((2, 4), (2, 3))),
     "matrix_exp": (lambda lib, a: lib.linalg.matrix_exp(a * 3), ((2, 3, 3),)),
     "matrix_power": (lambda lib, a: lib.linalg.matrix_power(a, 5), ((3, 3),)),
     "matrix_power inverse": (lambda lib, a: lib.linalg.matrix_power(a, -2), ((3, 3),)),

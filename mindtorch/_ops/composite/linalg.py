@@ -436,6 +436,16 @@ def pinverse(input, rcond=1e-15):
     return pinv(input, rtol=rcond)
 
 
+def _solve_full_rank(A, B):
+    """The X of least |A X - B|, of several the least, by A = QR, or A^H = QR of a wide matrix. Zeros in R are refused."""
+    is_tall = A.shape[-2] >= A.shape[-1]
+    Q, R = _ATEN["linalg_qr"](A if is_tall else conj_transpose(A))
+    _refuse_zeros(R.diagonal(0, -2, -1) == 0, "torch.linalg.lstsq", RANK_DEFICIENT)
+    if is_tall:
+        return solve_triangular(R, _matmul(conj_transpose(Q), B), upper=True)
+    return _matmul(Q, solve_triangular(conj_transpose(R), B, upper=False))
+
+
 @with_out(columns="never")
 @with_autocast_policy("linalg_lstsq")
 @without_autocast
@@ -461,14 +471,15 @@ def lstsq(input, b, rcond=None, *, driver=None):
             raise RuntimeError("This function doesn't handle types other than float and double")
         raise NotImplementedError(f"\"linalg_lstsq_cpu\" not implemented for '{scalar_type(input.dtype)}'")
     rows, columns = input.shape[-2:]
-    if driver == "gels":            # LAPACK lets a matrix of zeros pass
-        factor = _ATEN["linalg_qr"]((input if rows >= columns else conj_transpose(input)).detach(), "r")[1]
-        zeros = (factor.diagonal(0, -2, -1) == 0) & (input != 0).any(-1).any(-1, keepdim=True)
-        _refuse_zeros(zeros, "torch.linalg.lstsq", RANK_DEFICIENT)
-    solution = _matmul(pinv(input, rtol=rcond), right)
     residuals = with_history_of(input.new_zeros((0,)), input, right).abs()
     rank = singular = None
-    if driver != "gels":
+    if driver == "gels":            # of a matrix of zeros LAPACK gives zeros, as of the identity and zeros
+        of_zeros = (input == 0).all((-2, -1), True)
+        diagonal = _arange(rows, device=input.device).unsqueeze(-1) == _arange(columns, device=input.device)
+        input, right = _where(of_zeros, diagonal.to(input.dtype), input), _where(of_zeros, 0, right)
+        solution = _solve_full_rank(input, right)
+    else:
+        solution = _matmul(pinv(input, rtol=rcond), right)
         rank = matrix_rank(input, rtol=rcond)
     if driver in ("gelsd", "gelss"):
         singular = svdvals(input.detach())
