@@ -47,7 +47,7 @@ from mindtorch._core.tensor.views import set_bits_of as _set_bits_of
 from mindtorch._library import registry as _registry
 from mindtorch._library.keys import parse_key as _parse_key
 from mindtorch._library.schema import infer_type as _jit_try_infer_type
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.autograd.forward_ad import _is_fwd_grad_enabled
 from mindtorch.autograd.forward_ad import _switch_fwd_grad as _set_fwd_grad_enabled
 from mindtorch.autograd.function import DelayedError, UndefinedGrad

@@ -91,8 +91,8 @@ from mindtorch._core.tensor.factories import (
 from mindtorch._core.tensor.generator import Generator, default_generator
 from mindtorch._core.tensor.tensor import Size, device, get_default_device, set_default_device
 from mindtorch._ops.composite import namespace as _composites
-from mindtorch._refusals.modules import install as _install_refusals
-from mindtorch._refusals.modules import module_getattr as _module_getattr
+from mindtorch._submodules import install_finder as _install_finder
+from mindtorch._submodules import module_getattr as _module_getattr
 from mindtorch._tensor import Tensor
 from mindtorch._tensor import attach_methods as _attach_methods
 from mindtorch._tensor import methods as _methods
@@ -213,7 +213,7 @@ def is_tensor(obj):
     return isinstance(obj, Tensor)
 
 
-_install_refusals(_PRIVATE_MODULES)
+_install_finder(_PRIVATE_MODULES)
 _refused = _module_getattr(__name__)
 
 

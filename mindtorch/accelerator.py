@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import mindtorch
 from mindtorch import npu
-from mindtorch._refusals.modules import module_getattr as _module_getattr
+from mindtorch._submodules import module_getattr as _module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 
 __path__ = []       # modules below it come from the table of refusals
 

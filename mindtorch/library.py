@@ -22,7 +22,7 @@ from mindtorch._library.libraries import Library
 from mindtorch._library.opcheck import opcheck
 from mindtorch._library.overloads import OpOverload
 from mindtorch._library.registry import fallthrough as fallthrough_kernel
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 
 __all__ = ["Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "impl", "impl_abstract", "infer_schema",

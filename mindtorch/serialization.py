@@ -28,10 +28,10 @@ import numpy
 import mindtorch
 from mindtorch._core import formats
 from mindtorch._core.tensor.torch_dispatch import DisableModes, is_wrapper
-from mindtorch._refusals.modules import module_getattr as _module_getattr
 from mindtorch._serialization import legacy_format, locations, zip_archive
 from mindtorch._serialization import weights_only_unpickler as restricted
 from mindtorch._serialization.locations import default_restore_location, location_tag, register_package
+from mindtorch._submodules import module_getattr as _module_getattr
 from mindtorch._utils import (
     STORAGE_TYPES,
     UNTYPED_STORAGE,

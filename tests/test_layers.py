@@ -16,6 +16,7 @@ SUFFIXES = (".py", ".pyx", ".pxd", ".pxi")
 # mindtorch and all inside it; the longest name that fits a module counts, "" is mindtorch/__init__.py.
 LAYERS = (
     ("version", "torch_version", "return_types", "_sim", "sim", "_ops.codegen", "__future__", "_refusals"),
+    ("_submodules",),
     # Of _core, module by module:
     ("_core", "_core._gen"),
     ("_core.tensor.dtype",),

@@ -2,7 +2,7 @@
 from mindtorch import Tensor
 from mindtorch._dynamo import eval_frame
 from mindtorch._dynamo.eval_frame import OptimizedModule
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.compiler import (
     allow_in_graph,
     assume_constant_result,

@@ -1,5 +1,5 @@
 """torch._dynamo.exc: what a compiler would raise. mindtorch has none: the classes are for `except` clauses."""
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 
 __all__ = ["BackendCompilerFailed", "InternalTorchDynamoError", "TorchDynamoException", "TorchRuntimeError",
            "Unsupported", "UserError"]

@@ -17,7 +17,7 @@ from mindtorch._functorch.deprecated import (
 )
 from mindtorch._functorch.make_functional import FunctionalModule, FunctionalModuleWithBuffers
 from mindtorch._functorch.python_key import make_fx
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 
 __all__ = ["FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble", "grad", "grad_and_value",
            "hessian", "jacfwd", "jacrev", "jvp", "make_functional", "make_functional_with_buffers", "make_fx", "vjp",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 from mindtorch._core.autograd import engine as _engine
 from mindtorch._core.autograd.node import SavedTensor  # noqa: F401 - torch has it here too
 from mindtorch._core.tensor.tensor import TensorBase as _TensorBase
-from mindtorch._refusals.modules import module_getattr as _module_getattr
+from mindtorch._submodules import module_getattr as _module_getattr
 from mindtorch.autograd import forward_ad, functional, graph
 from mindtorch.autograd import function as function
 from mindtorch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly

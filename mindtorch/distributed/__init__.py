@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mindtorch import ops as _ops
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed import device_mesh, distributed_c10d
 from mindtorch.distributed._debug import (

@@ -1,6 +1,6 @@
 """torch._C._distributed_c10d: the classes of torch.distributed that torch has in C++."""
 # ruff: noqa: F401 - the names are here for programs
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.distributed._backend import Backend
 from mindtorch.distributed._backend import DistributedBackendOptions as _DistributedBackendOptions
 from mindtorch.distributed._debug import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env

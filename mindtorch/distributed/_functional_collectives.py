@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mindtorch import Tensor, cat
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.autograd import Function
 from mindtorch.distributed import _collectives as collectives
 from mindtorch.distributed._groups import _find_or_create_pg_by_ranks_and_tag

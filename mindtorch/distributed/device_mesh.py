@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.distributed._groups import init_process_group, new_group
 from mindtorch.distributed._world import (
     _get_default_group,

@@ -6,7 +6,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.distributed._backend import DistributedBackendOptions as _DistributedBackendOptions
 from mindtorch.distributed._backend_names import (
     Backend,

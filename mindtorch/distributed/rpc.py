@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 
 __path__ = []       # modules below it come from the table of refusals
 

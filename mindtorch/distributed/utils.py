@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.distributed._module_states import (
     _sync_module_states,
     _sync_params_and_buffers,

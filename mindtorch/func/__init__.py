@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mindtorch import stack
-from mindtorch._refusals.modules import module_getattr as _module_getattr
+from mindtorch._submodules import module_getattr as _module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.func._derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from mindtorch.func._vmap import vmap

@@ -1,5 +1,5 @@
 """torch.fx: a module or function as a graph of its operations, which can be read, changed and run."""
-from mindtorch._refusals.modules import module_getattr as _module_getattr
+from mindtorch._submodules import module_getattr as _module_getattr
 from mindtorch.fx import immutable_collections
 from mindtorch.fx._symbolic_trace import ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from mindtorch.fx.graph import CodeGen, Graph

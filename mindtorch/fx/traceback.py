@@ -2,7 +2,7 @@
 import contextlib
 import functools
 
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 
 __all__ = ["annotate", "annotate_fn", "get_current_meta", "has_preserved_node_meta", "preserve_node_meta"]
 

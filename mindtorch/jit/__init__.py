@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mindtorch import Tensor
 from mindtorch._compat.absent_device import abstract_class
 from mindtorch._core.python.torch_function import published
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.futures import Future
 from mindtorch.jit import _recursive, _state, annotations  # noqa: F401 - `torch.jit.annotations` needs no own import
 from mindtorch.nn import Module

@@ -10,8 +10,8 @@ from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.formats import sparse_coo, strided
 from mindtorch._core.operators.autocast import without_autocast
 from mindtorch._core.tensor.dtype import float32
-from mindtorch._refusals.modules import module_getattr as _module_getattr
 from mindtorch._sparse.tensors import coordinates, make
+from mindtorch._submodules import module_getattr as _module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 
 if TYPE_CHECKING:

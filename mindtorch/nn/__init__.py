@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mindtorch._refusals.modules import module_getattr as _module_getattr
+from mindtorch._submodules import module_getattr as _module_getattr
 from mindtorch.nn import functional, grad, init, modules, parallel, parameter, utils
 from mindtorch.nn.modules import *  # noqa: F403 - every module has its name in torch.nn too
 from mindtorch.nn.parallel import DataParallel

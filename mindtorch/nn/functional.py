@@ -5,7 +5,7 @@ from mindtorch._core.operators.composites import linear  # noqa: F401
 from mindtorch._core.python.torch_function import publish as _publish
 from mindtorch._core.python.torch_function import published as _published
 from mindtorch._ops.composite.matmul import bilinear, pdist  # noqa: F401
-from mindtorch._refusals.modules import module_getattr as _module_getattr
+from mindtorch._submodules import module_getattr as _module_getattr
 from mindtorch.nn._functional_activation import *  # noqa: F403
 from mindtorch.nn._functional_attention import *  # noqa: F403
 from mindtorch.nn._functional_conv import *  # noqa: F403

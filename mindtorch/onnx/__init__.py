@@ -5,7 +5,7 @@ import enum
 import re
 from collections.abc import Callable
 
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.onnx import symbolic_helper, symbolic_opset11  # noqa: F401 - modules that torch.onnx has
 
 __all__ = ["OnnxExporterError", "OperatorExportTypes", "TrainingMode", "is_in_onnx_export",

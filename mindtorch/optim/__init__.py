@@ -1,5 +1,5 @@
 """torch.optim: optimizers and schedules of learning rates."""
-from mindtorch._refusals.modules import module_getattr as _module_getattr
+from mindtorch._submodules import module_getattr as _module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.optim import (
     adadelta,

@@ -1,5 +1,4 @@
 """torch.sparse: functions of sparse tensors."""
-from mindtorch._refusals.modules import module_getattr as _module_getattr
 from mindtorch._sparse import products as _products
 from mindtorch._sparse import reductions as _reductions
 from mindtorch._sparse.constructors import check_sparse_tensor_invariants, spdiags
@@ -7,6 +6,7 @@ from mindtorch._sparse.kernels import writing_out as _writing_out
 from mindtorch._sparse.products import addmm
 from mindtorch._sparse.reductions import log_softmax, softmax
 from mindtorch._sparse.tensors import is_sparse as _is_sparse
+from mindtorch._submodules import module_getattr as _module_getattr
 
 __all__ = ["addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm",
            "softmax", "solve", "spdiags", "spsolve", "sum"]

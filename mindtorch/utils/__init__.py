@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mindtorch.utils import hooks as hooks
     from mindtorch.utils._swap import swap_tensors as swap_tensors
 else:
-    from mindtorch._refusals.modules import module_getattr as _module_getattr
+    from mindtorch._submodules import module_getattr as _module_getattr
 
     _lazy = _module_getattr(__name__)
 

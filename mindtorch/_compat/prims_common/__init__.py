@@ -8,7 +8,7 @@ from typing import Any
 
 import mindtorch
 from mindtorch._compat.prims_common import wrappers  # noqa: F401 - an attribute of this module, as in torch
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 
 __all__ = ["ELEMENTWISE_TYPE_PROMOTION_KIND", "MetadataMismatchError", "check_all_strides",
            "check_significant_strides", "compare_tensor_meta",

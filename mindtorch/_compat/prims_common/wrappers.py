@@ -1,7 +1,7 @@
 """torch._prims_common.wrappers: decorators of PyTorch's operators in Python, which mindtorch has none of."""
 from typing import Any
 
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 
 
 def _maybe_remove_out_wrapper(fn: Any) -> Any:

@@ -1,6 +1,6 @@
 """functorch.einops."""
 from mindtorch._functorch.einops.rearrange import rearrange
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 
 __all__ = ["rearrange"]
 __getattr__ = module_getattr(__name__)

@@ -437,7 +437,7 @@ def pinverse(input, rcond=1e-15):
 
 
 def _solve_full_rank(A, B):
-    """The X of least |A X - B|, of several the least, by A = QR, or A^H = QR of a wide matrix. Zeros in R are refused."""
+    """The X of least |A X - B|, of several the least, by A = QR, or A^H = QR of a wide A. Refuses zeros in R."""
     is_tall = A.shape[-2] >= A.shape[-1]
     Q, R = _ATEN["linalg_qr"](A if is_tall else conj_transpose(A))
     _refuse_zeros(R.diagonal(0, -2, -1) == 0, "torch.linalg.lstsq", RANK_DEFICIENT)

@@ -1,5 +1,5 @@
 """torch.distributed._tensor: the older name of torch.distributed.tensor."""
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.distributed.tensor import (
     DeviceMesh,
     DTensor,

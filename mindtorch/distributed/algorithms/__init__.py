@@ -1,5 +1,5 @@
 """torch.distributed.algorithms."""
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.distributed.algorithms.join import Join, Joinable, JoinHook
 
 __all__ = ["Join", "JoinHook", "Joinable"]

@@ -4,7 +4,7 @@ A checkpoint is a folder: each rank writes `__<rank>_<n>.distcp`, objects of tor
 `.metadata`, a pickle that says of each tensor which parts lie where. So any number of ranks reads it.
 """
 # ruff: noqa: F401 - the names are here for programs
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.distributed.checkpoint.api import CheckpointException
 from mindtorch.distributed.checkpoint.default_planner import DefaultLoadPlanner, DefaultSavePlanner
 from mindtorch.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch import serialization
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.checkpoint.default_planner import _narrowed
 from mindtorch.distributed.checkpoint.metadata import Metadata, MetadataIndex, StorageMeta

@@ -1,5 +1,5 @@
 """torch.distributed.fsdp: parameters, gradients and optimizer states cut over the ranks."""
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.fsdp._fully_shard import (
     CPUOffloadPolicy,

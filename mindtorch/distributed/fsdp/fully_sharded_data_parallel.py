@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch import Tensor, nn
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.distributed._module_states import _sync_params_and_buffers
 from mindtorch.distributed._world import get_world_size
 from mindtorch.distributed.device_mesh import DeviceMesh, init_device_mesh

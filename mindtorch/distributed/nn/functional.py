@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mindtorch import empty_like, zeros_like
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.autograd import Function
 from mindtorch.distributed import _collectives as collectives

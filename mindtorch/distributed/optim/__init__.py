@@ -1,5 +1,5 @@
 """torch.distributed.optim: optimizers that shard their state over ranks, or average what the ranks have learned."""
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.distributed.optim.apply_optimizer_in_backward import (
     _apply_optimizer_in_backward,
     _get_in_backward_optimizers,

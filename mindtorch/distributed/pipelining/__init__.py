@@ -1,5 +1,5 @@
 """torch.distributed.pipelining: a model with its layers on several ranks, which work on microbatches in turn."""
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.pipelining._pipe import Pipe, SplitPoint, build_stage, pipe_split, pipeline
 from mindtorch.distributed.pipelining.schedules import (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mindtorch import Tensor, cat, tensor
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch
 from mindtorch import Tensor, nn
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.distributed import _collectives as collectives
 from mindtorch.distributed._objects import recv_object_list, send_object_list
 from mindtorch.distributed._world import get_rank, get_world_size

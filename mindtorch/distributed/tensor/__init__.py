@@ -1,5 +1,5 @@
 """torch.distributed.tensor: tensors in parts on the ranks of a mesh."""
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from mindtorch.distributed.tensor._api import (

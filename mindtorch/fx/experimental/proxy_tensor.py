@@ -9,7 +9,7 @@ from typing import Any
 
 import mindtorch
 from mindtorch import Tensor
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.fx.graph import Graph
 from mindtorch.fx.graph_module import GraphModule
 from mindtorch.fx.node import map_aggregate

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 
 __all__ = ["ShapeEnv", "free_symbols", "free_unbacked_symbols", "guard_or_false", "guard_or_true",
            "guard_size_oblivious", "has_free_symbols", "is_concrete_bool", "is_concrete_int",

@@ -4,7 +4,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any
 
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.nn._sdp_backends import CHOICE, SDPBackend
 
 __all__ = ["SDPBackend", "sdpa_kernel"]

@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import mindtorch
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.nn.attention._block_mask import (
     _DEFAULT_SPARSE_BLOCK_SIZE,
     BlockMask,

@@ -1,5 +1,5 @@
 """torch.utils.data: data sets, samplers and the loader that makes batches of them."""
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.utils.data._utils.collate import default_collate, default_convert
 from mindtorch.utils.data._utils.worker import get_worker_info

@@ -4,7 +4,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.distributed.algorithms.ddp_comm_hooks import (
     debugging_hooks,
     default_hooks,

@@ -19,7 +19,7 @@ from enum import IntFlag
 from pathlib import Path
 from typing import Any
 
-from mindtorch._refusals.modules import module_getattr as _module_getattr
+from mindtorch._submodules import module_getattr as _module_getattr
 from mindtorch.distributed.elastic.multiprocessing.errors import ProcessFailure, record
 from mindtorch.distributed.elastic.multiprocessing.tail_log import TailLog
 

@@ -1,5 +1,5 @@
 """torch.distributed.elastic.multiprocessing.api: the worker processes, by the name of torch's module."""
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.distributed.elastic.multiprocessing import (
     DefaultLogsSpecs,
     LogsDest,

@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from mindtorch._alias import is_active
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.distributed._stores import DistError, HashStore, PrefixStore, Store, TCPStore
 from mindtorch.distributed.elastic.rendezvous.utils import parse_rendezvous_endpoint
 from mindtorch.distributed.elastic.utils.distributed import get_free_port, is_local_address

@@ -1,5 +1,5 @@
 """fully_shard, and what it takes."""
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.distributed.fsdp._fully_shard._fully_shard import (
     FSDPModule,
     UnshardHandle,

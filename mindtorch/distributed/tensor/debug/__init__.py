@@ -1,5 +1,5 @@
 """torch.distributed.tensor.debug: which collectives a model calls, and where."""
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.distributed.tensor.debug._comm_mode import CommDebugMode
 
 __all__ = ["CommDebugMode"]

@@ -1,5 +1,5 @@
 """torch.distributed.tensor.parallel: modules with layers cut over the ranks."""
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
 from mindtorch.distributed.tensor.parallel.api import parallelize_module
 from mindtorch.distributed.tensor.parallel.loss import loss_parallel

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from mindtorch import Tensor, nn
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.distributed.tensor import DTensor, Replicate, Shard, distribute_module, distribute_tensor
 
 if TYPE_CHECKING:

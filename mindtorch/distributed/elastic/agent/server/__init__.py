@@ -9,7 +9,7 @@ from enum import StrEnum
 from string import Template
 from typing import Any
 
-from mindtorch._refusals.modules import module_getattr
+from mindtorch._submodules import module_getattr
 from mindtorch.distributed.elastic.guard import MARK, Guard
 from mindtorch.distributed.elastic.multiprocessing import LogsSpecs, RunProcsResult, start_processes
 from mindtorch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
