@@ -37,8 +37,12 @@ _thread = threading.local()
 
 
 class Level:
-    """A vmap that runs: how many samples it has, what random operators give them ("different" or "same"), and how many
-    derivatives are being taken inside."""
+    """A vmap that runs: how many samples it has, and what random operators give them ("different" or "same").
+
+    `derivatives` counts the derivatives that are being taken inside it. In torch a derivative inside a vmap is one of
+    max(self), which shares a gradient among equal elements, and one around it is one of the max(dim) that the vmap
+    makes of it, which does not. Values have one history for both, so the rule has to know in which of them it runs.
+    """
 
     __slots__ = ("derivatives", "number", "randomness", "size")
 

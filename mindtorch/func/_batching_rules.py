@@ -371,8 +371,8 @@ def _all_elements(call, values):
 
 
 def _reduction_of_all(call):
-    """max(self) and its like: the row with a dim, along all dimensions in one. As in torch, an extremum's derivative is
-    that row's, but within this vmap that of max(self)."""
+    """max(self) and its like: the row with a dim, along all dimensions in one. Level says why a derivative inside the
+    vmap gets that of max(self)."""
     values = call.all_full()
     elements = values.pop("self").reshape(*call.sizes, call.values["self"].numel())
     if call.name in ("max", "min", "median", "nanmedian"):

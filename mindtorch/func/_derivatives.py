@@ -106,16 +106,18 @@ def _nodes_behind(node, ends=frozenset()):
             left.extend(following for following, _ in node.next_functions)
 
 
-# Operators whose change is a product with an operand itself: torch adds it where the other's change is zero, too.
+# Nodes of the operators whose change is, in torch's forward mode, a sum of products with the operands.
 _PRODUCTS = frozenset(f"{name}Backward0" for name in (
     "Mul", "Div", "Addcmul", "Addcdiv", "Lerp", "Dot", "Mv", "Mm", "Bmm", "Addmv", "Addmm", "Baddbmm", "Matmul",
     "ThresholdBackward", "MseLossBackward", "L1LossBackward"))
 
 
 def _with_history_of_products(changes, outputs, leaves, own):
-    """The tree of changes, with gradients of zeros for primals that have a history, where torch's have these.
+    """The changes of `outputs`; those require a gradient, of zeros, that would otherwise not do so where torch's do.
 
-    `outputs` holds for each change the output, of which it may be that a step is a product with such a primal.
+    The change of x * y is dx * y + x * dy, and torch adds the second term where dy is 0, too: so its change requires a
+    gradient where x does. Here a change is what two backward passes give, which leave that term out, and a backward
+    through it would raise an error where torch gives zeros.
     """
     tied = [leaf for leaf in leaves if not value_of(leaf).is_leaf]
     origins = {value_of(leaf).grad_fn for leaf in tied}
