@@ -6,6 +6,7 @@ mindtorch offers; with `--torch` it asks the installed torch for its names first
 import pkgutil
 import re
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 from textwrap import fill
@@ -23,57 +24,9 @@ REQUIRED = {
     "torch.serialization": 0, "torch.accelerator": 0, "torch.signal.windows": 0, "torch.masked": 0, "torch.testing": 0,
     "torch.distributions": 0, "torch.func": 0, "torch.library": 0}
 
-# Packages and modules of torch that mindtorch has not, with all that is below them, and why. Some of their names are
-# there all the same, for programs that import them: the table of mindtorch/_refusals/names.py.
-ABSENT = {
-    "torch.ao torch.quantization torch.nn.intrinsic torch.nn.qat torch.nn.quantizable torch.nn.quantized":
-        "there are no quantized dtypes",
-    "torch.cuda torch.xpu torch.mps torch.mtia torch.backends.xeon torch.profiler.itt torch.utils.mkldnn "
-    "torch.sparse.semi_structured torch.utils.backend_registration":
-        "they are for other devices and libraries; questions are answered with no",
-    "torch.export torch.onnx torch.package": "programs are not exported; torch.save keeps the state",
-    "torch.jit.annotations torch.jit.frontend torch.jit.generate_bytecode torch.jit.mobile torch.jit.quantized "
-    "torch.jit.unsupported_tensor_ops torch.utils.jit torch.utils.mobile_optimizer torch.utils.bundled_inputs "
-    "torch.utils.model_dump": "there is no TorchScript",
-    "torch.fx.experimental torch.fx.passes torch.backends.python_native":
-        "there is no compiler that would lower a graph; what programs import of them is there",
-    "torch.masked.maskedtensor": "there are no masked tensors; the functions of torch.masked take the mask",
-    "torch.utils.data.datapipes torch.utils.data.graph torch.utils.data.graph_settings "
-    "torch.utils.data.backward_compatibility": "there are no data pipes; IterableDataset is there",
-    "torch.utils.benchmark.op_fuzzers torch.utils.benchmark.utils.compile torch.utils.benchmark.utils.cpp_jit "
-    "torch.utils.benchmark.utils.fuzzer torch.utils.benchmark.utils.sparse_fuzzer "
-    "torch.utils.benchmark.utils.valgrind_wrapper torch.utils.throughput_benchmark": "Timer and Compare are there",
-    "torch.nn.cpp torch.utils.hipify torch.utils.file_baton torch.utils.cpp_backtrace":
-        "they are for PyTorch's C++ API, which is not there",
-    "torch.nn.parallel.comm": "DataParallel moves tensors itself; between processes torch.distributed does",
-    "torch.multiprocessing.pool torch.multiprocessing.queue":
-        "those of the standard library take tensors: torch.multiprocessing.Pool and Queue",
-    "torch.signal.windows.windows": "torch.signal.windows has its functions",
-    "torch.monitor torch.utils.tensorboard.summary torch.utils.show_pickle torch.utils.debug_log":
-        "they look inside PyTorch",
-    "torch.testing": "its tools are for PyTorch's own tests; assert_close and make_tensor are there",
-}
+# What is absent, by reason: modules, names of other modules, and expressions for names.
+ABSENT = tomllib.loads(Path(__file__).with_name("absent.toml").read_text(encoding="utf-8"))
 _DISTRIBUTED = "torch.distributed"      # test_refused_names.py looks at all its modules: each public name is there
-# Names that are absent from a module that is there, and why.
-ABSENT_NAMES = {
-    "helpers that write torch's report, of which the whole is there": "torch.utils.collect_env",
-    "how a tensor goes through a queue or pipe, which is another way here": "torch.multiprocessing.reductions",
-    "records and formats of PyTorch's profiler": "torch.autograd.profiler torch.autograd.profiler_util torch.profiler "
-                                                 "torch.profiler.profiler",
-    "for the tools of other devices": "torch.backends.cuda torch.backends.cusparselt torch.backends.mkl "
-                                      "torch.backends.mps torch.cpu.get_capabilities torch.utils.benchmark",
-    "what torch has deprecated": "torch.autograd.function torch.autograd.gradcheck torch.autograd.variable "
-                                 "torch.utils.backcompat",
-    "where gradients lie in memory, and streams that wait for them": "torch.autograd.grad_mode torch.autograd.graph",
-    "for a compiler's guards and traces": "torch.compiler torch.fx.graph_module torch.fx.proxy torch.fx.traceback "
-                                          "torch.overrides torch.utils.checkpoint.GraphExecGroup",
-    "for other implementations of attention": "torch.nn.attention",
-    "for PyTorch's C++ API": "torch.utils.get_cpp_backtrace torch.utils.ThroughputBenchmark",
-    "for devices that a C++ extension of PyTorch adds": "torch.utils.rename_privateuse1_backend "
-                                                         "torch.utils.generate_methods_for_privateuse1_backend",
-    "what is done for all these classes already": "torch.return_types.pytree_register_structseq",
-    "what torch's module merely imports": "torch.utils.tensorboard",
-}
 
 _RULE = """# Names
 
@@ -88,21 +41,6 @@ tensors or devices (`Tensor.indices`, `Tensor.cuda`) is present where, of a stri
 says what torch says: an error of the same type. Of the other modules of torch.distributed each public name works or
 refuses; a test looks at all of them.
 """
-
-# What a missing name is about, by the first pattern found in it. A name that is absent needs one, as its reason.
-_SUBJECTS = {
-    "quantized tensors": "quant|qparams|fbgemm|q_per_channel|q_scale|q_zero|qscheme|int_repr|^q?u?int[0-9]+x[0-9]"
-                         "|^qu?int|fused_moving_avg",
-    "sparse tensors": "sparse|coalesce|ccol_ind|crow_ind|col_ind|row_ind|^(ds|hs|s|sp|hsp|ssp)?a?d?d?mm$|^h?spmm$"
-                      "|^indices|^values|slice_inverse|_sparse",
-    "libraries of other devices": "cudnn|miopen|mkldnn|_gpu_|_ipu_|_xla_|vulkan|^validate_"
-                                  "|^(is_)?(cuda|ipu|xpu|mtia|maia|xla)$",
-    "dtypes that mindtorch lacks": "^float[48]|^(u?int[1-7]|uint16|uint32|uint64|bits?[0-9x]*|complex32|chalf)$",
-    "tracing, TorchScript and symbolic shapes": "^sym_|^Sym|[Ss]cript|parse_|import_ir|unify_type|merge_type|^fork$"
-                                                "|^wait$|^DisableTorch",
-    "what torch's module merely imports": "^(Tensor|mkdtemp)$",
-    "old constructors and storages": "^(Bool|Byte|Char|Double|Float|Int|Long|Short|Typed|Untyped)(Tensor|Storage)$",
-}
 
 
 def belongs(owner, name, value):
@@ -138,9 +76,9 @@ def public(owner):
 
 
 def is_absent(place):
-    """Whether a module of torch is one of ABSENT, or below one. torch.testing itself is there."""
+    """Whether a module of torch is one of absent.toml, or below one. torch.testing itself is there."""
     return place not in REQUIRED and any(place == name or place.startswith(f"{name}.")
-                                         for names in ABSENT for name in names.split())
+                                         for names in ABSENT["modules"].values() for name in names.split())
 
 
 def torch_modules():
@@ -183,9 +121,9 @@ def refuses(place, name):
 
 
 def subject(place, name):
-    """What a missing name is about; "" if nothing says why it is missing."""
-    by_name = next((subject for subject, pattern in _SUBJECTS.items() if re.search(pattern, name)), "")
-    by_place = next((reason for reason, places in ABSENT_NAMES.items()
+    """What a missing name is about; "" if nothing says why it is missing. A name that is absent needs a reason."""
+    by_name = next((subject for subject, pattern in ABSENT["patterns"].items() if re.search(pattern, name)), "")
+    by_place = next((reason for reason, places in ABSENT["names"].items()
                      if place in places.split() or f"{place}.{name}" in places.split()), "")
     return by_place or by_name
 
@@ -213,7 +151,7 @@ def page():
             if shown:
                 lines += ["", f"**{place}**", "", *_by_subject(place, shown)]
     lines += ["", "## Packages and modules that are absent, with all below them", ""]
-    for names, reason in ABSENT.items():
+    for reason, names in ABSENT["modules"].items():
         listed = ", ".join(f"`{name}`" for name in names.split())
         lines.append(fill(f"- {listed}: {reason}.", 118, subsequent_indent="  ", break_on_hyphens=False,
                           break_long_words=False))
@@ -224,7 +162,7 @@ def _by_subject(place, names):
     groups = {}
     for name in names:
         groups.setdefault(subject(place, name), []).append(f"`{name}`")
-    for about in dict.fromkeys(("", *_SUBJECTS, *ABSENT_NAMES)):
+    for about in dict.fromkeys(("", *ABSENT["patterns"], *ABSENT["names"])):
         if about in groups:
             head = f"{about}: " if about else ""
             yield fill(f"- {head}{', '.join(groups[about])}", 118, subsequent_indent="  ", break_on_hyphens=False)

@@ -36,10 +36,12 @@ def test_what_is_absent_has_a_reason(place):
 
 
 def test_the_reasons_are_of_names_that_are_absent():
-    modules = [name for names in name_coverage.ABSENT for name in names.split()]
+    modules = [name for names in name_coverage.ABSENT["modules"].values() for name in names.split()]
     assert [name for name in modules if name not in sys.modules and find_spec(name) is None] == []
     absent = {place: name_coverage.missing(place, names) for place, names in _PLACES.items()}
     lacking = {*(place for place, names in absent.items() if names),
                *(f"{place}.{name}" for place, names in absent.items() for name in names)}
-    assert [name for names in name_coverage.ABSENT_NAMES.values() for name in names.split()
+    assert [name for names in name_coverage.ABSENT["names"].values() for name in names.split()
             if name not in lacking] == []
+    named = {name_coverage.subject(place, name) for place, names in absent.items() for name in names}
+    assert name_coverage.ABSENT["patterns"].keys() - named == set()
