@@ -2,28 +2,34 @@
 import sys
 
 from mindtorch._library import fake, registry
-from mindtorch._library.keys import parse_key
+from mindtorch._library.keys import DispatchKey, DispatchKeySet, parse_key
 from mindtorch._library.overloads import OpOverload
 from mindtorch._library.schema import parse_name, parse_schema
 
-__all__ = ["Library", "parse_qualname"]
+__all__ = ["Library", "parse_namespace", "parse_qualname"]
 
 _homes = {}             # namespace -> (library, where it was made): one DEF each
 _RESERVED = ("prim",)
 _ALIAS_ANALYSIS = ("", "FROM_SCHEMA", "CONSERVATIVE")
 
 
-def parse_qualname(qualname):
-    """("ns", "name") of "ns::name". ValueError for another form, or with an overload."""
+def parse_namespace(qualname):
+    """("ns", "name") of "ns::name"; ValueError for another form."""
     names = qualname.split("::")
     if len(names) != 2:
         raise ValueError(f'Expected `qualname` to be of the form "namespace::name", but got {qualname}. The qualname '
                          "passed to the torch.library APIs must consist of a namespace and a name, e.g. aten::sin")
-    if "." in names[1]:
+    return names[0], names[1]
+
+
+def parse_qualname(qualname):
+    """What parse_namespace gives. ValueError for a name with an overload, too."""
+    namespace, name = parse_namespace(qualname)
+    if "." in name:
         raise ValueError(f"The torch.library.custom_op APIs do not handle overloads, i.e. operator names with '.' in "
                          f"them. Please name your operator something like {qualname.replace('.', '_')}. Got: "
                          f"{qualname}")
-    return names[0], names[1]
+    return namespace, name
 
 
 class Library:
@@ -128,20 +134,20 @@ class Library:
         self._op_impls.append((stack, kernel))
 
     def _resolved(self, op_name):
+        """"ns::name.overload" of an operator, without the overload if that is the one named "default"."""
         if isinstance(op_name, OpOverload):
             return op_name.name()
         if not isinstance(op_name, str):
             raise RuntimeError("impl should be passed either a name or an OpOverload object as the first argument, "
                                f"got {type(op_name)}")
         name, overload = parse_name(op_name)
-        namespace, _, short = name.rpartition("::")
+        namespace, _, name = name.rpartition("::")
         if namespace not in ("", self.ns):
             raise RuntimeError(
                 f'impl("{op_name}", ...): Explicitly provided namespace ({namespace}) in operator name does not match '
                 f"namespace of enclosing TORCH_LIBRARY block ({self.ns}).  Move this definition to the TORCH_LIBRARY "
                 "block corresponding to this namespace (and consider deleting the namespace from your schema string.)")
-        short = "" if overload == "default" else overload and f".{overload}"
-        return f"{self.ns}::{name.rpartition('::')[2]}{short or ''}"
+        return f"{self.ns}::{name}" if overload in ("", "default") else f"{self.ns}::{name}.{overload}"
 
     def _refuse(self, qualname, key):
         """torch's own operators are compiled functions, which a kernel from outside would not reach."""
@@ -177,6 +183,5 @@ class Library:
 
 def _with_keyset(fn, key):
     """A kernel that takes the dispatch keys as first argument."""
-    from mindtorch._library.keys import DispatchKey, DispatchKeySet
     keys = DispatchKeySet(DispatchKey[key])
     return lambda *args, **kwargs: fn(keys, *args, **kwargs)

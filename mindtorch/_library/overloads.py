@@ -6,10 +6,10 @@ from types import ModuleType
 
 from mindtorch import Tensor, overrides
 from mindtorch._library import registry
-from mindtorch._library.keys import ExcludeDispatchKeyGuard, parse_key
+from mindtorch._library.keys import DispatchKey, ExcludeDispatchKeyGuard, parse_key
 from mindtorch.utils._pytree import tree_leaves
 
-__all__ = ["OpOverload", "OpOverloadPacket", "ops"]
+__all__ = ["OpOverload", "OpOverloadPacket", "ops", "overload_of"]
 
 
 class OpOverload:
@@ -43,7 +43,7 @@ class OpOverload:
         return self
 
     def __reduce__(self):
-        return _overload_of, (self._operator.qualname,)
+        return overload_of, (self._operator.qualname,)
 
     def name(self):
         """The name with its namespace and overload: "aten::add.Tensor"."""
@@ -76,7 +76,6 @@ class OpOverload:
 
     def redispatch(self, keys, /, *args, **kwargs):
         """The call, as from the outermost of `keys` on."""
-        from mindtorch._library.keys import DispatchKey
         others = {key.name for key in DispatchKey if not keys.has(key)}
         with ExcludeDispatchKeyGuard(others):
             return self._operator(args, kwargs)
@@ -166,7 +165,8 @@ def _packet_of(namespace, name):
     return getattr(getattr(ops, namespace), name)
 
 
-def _overload_of(qualname):
+def overload_of(qualname):
+    """The overload of "ns::name.overload", of "ns::name" the one named "default"."""
     name, _, overload = qualname.partition(".")
     return getattr(_packet_of(*name.split("::", 1)), overload or "default")
 

@@ -14,7 +14,7 @@ from mindtorch._core.tensor import torch_dispatch
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._library import registry
 from mindtorch._library.aten import NamespaceOperators
-from mindtorch._library.overloads import ops
+from mindtorch._library.overloads import ops, overload_of
 from mindtorch._ops.operators import ops as functions
 
 __all__ = ["call_handlers", "overloaded_tensors", "register_rule"]
@@ -92,9 +92,7 @@ def call_handlers(func, args, kwargs):
 
 @cache
 def _overload(name):
-    namespace, _, rest = name.rpartition("::")
-    base, _, overload = rest.partition(".")
-    return getattr(getattr(getattr(ops, namespace or "aten"), base), overload or "default")
+    return overload_of(name if "::" in name else f"aten::{name}")
 
 
 def _call(name, args, kwargs):
@@ -136,10 +134,6 @@ class _RowOperators(NamespaceOperators):
 registry.provide("mindtorch", _RowOperators("mindtorch", lambda name: ATEN[name] if name in ATEN else NPU[name]))
 
 
-def _forms(packet):
-    return [getattr(packet, overload) for overload in packet.overloads()]
-
-
 @cache
 def _operator_of(key, inplace, has_outs):
     """(the overload that a row is in torch, the arguments that it has besides those of the row)."""
@@ -152,7 +146,7 @@ def _operator_of(key, inplace, has_outs):
     if not has_outs:
         return getattr(packet, overload or "default"), more
     names = [argument.name for argument in getattr(packet, overload or "default")._schema.arguments]
-    for form in _forms(packet):
+    for form in (getattr(packet, each) for each in packet.overloads()):
         arguments = form._schema.arguments
         if [a.name for a in arguments if not a.is_out] == names and any(a.is_out for a in arguments):
             return form, more

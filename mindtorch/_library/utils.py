@@ -1,18 +1,10 @@
 """torch._library.utils: operators by their names, and questions about schemas."""
-from mindtorch._library.overloads import ops
+from mindtorch._library.libraries import parse_namespace
+from mindtorch._library.overloads import overload_of
 from mindtorch._library.schema import parse_schema
 
 __all__ = ["is_builtin", "is_functional_schema", "is_tensor_like_type", "is_tensorlist_like_type", "lookup_op",
            "parse_namespace"]
-
-
-def parse_namespace(qualname):
-    """("ns", "name") of "ns::name"; ValueError for another form."""
-    parts = qualname.split("::")
-    if len(parts) != 2:
-        raise ValueError(f"Expected `qualname` to be of the form \"namespace::name\", but got {qualname}. The qualname "
-                         "passed to the torch.library APIs must consist of a namespace and a name, e.g. aten::sin")
-    return parts[0], parts[1]
 
 
 def lookup_op(qualname):
@@ -23,9 +15,8 @@ def lookup_op(qualname):
         >>> lookup_op("aten::add.Tensor")
         <OpOverload(op='aten.add', overload='Tensor')>
     """
-    namespace, name = parse_namespace(qualname)
-    name, _, overload = name.partition(".")
-    return getattr(getattr(getattr(ops, namespace), name), overload or "default")
+    parse_namespace(qualname)
+    return overload_of(qualname)
 
 
 def is_builtin(op):

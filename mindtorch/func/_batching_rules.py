@@ -6,7 +6,6 @@ the table at the end names the rule.
 """
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
 from functools import cache
@@ -176,7 +175,7 @@ def _loop(call):
         result = call.func(**values)
         if not isinstance(result, (mindtorch.Tensor, list, tuple)):
             raise RuntimeError(_ITEM)
-        return result if written is None else None
+        return None if written else result          # what was written to is the argument's own memory
 
     of_sample.__name__ = call.name
     result = apply_to_samples(of_sample, (), call.values, call.levels)
@@ -514,7 +513,7 @@ def _index_put(call):
         return NotImplemented
     order, indices, ndim, place = found
     self, values = call.values["self"], call.values["values"]
-    rank = self.dim() - (len(order) - call.count - self.dim()) - (len(indices) - call.count) + ndim
+    rank = self.dim() - (len(indices) - call.count) + ndim          # of what is indexed
     value = call.full(self) if call.written() else call.full(self).clone()
     term = call.front(values, rank)
     term = term.movedim(list(range(place, place + ndim)), list(range(call.count, call.count + ndim)))
@@ -526,7 +525,7 @@ def _index_select(call):
     dim = _shifted(call.values["dim"], call.values["self"].dim(), 0)
     index = call.values["index"]
     if not levels_of(index):
-        return _along_dim_except(call, "index")
+        return _with_index(call)
     if not call.values["self"].dim() or not index.dim():
         return NotImplemented
     return mindtorch.ops.aten.index.Tensor(call.values["self"], [None] * dim + [index])
@@ -534,34 +533,22 @@ def _index_select(call):
 
 def _with_index(call):
     """index_add and its like, of one index for all samples."""
-    return NotImplemented if levels_of(call.values["index"]) else _along_dim_except(call, "index")
-
-
-def _along_dim_except(call, name):
-    rank, values = call.values["self"].dim(), call.all_full()
-    if not rank:
+    index, rank = call.values["index"], call.values["self"].dim()
+    if levels_of(index) or not rank or "value" in call.tensors:
         return NotImplemented
-    values[name], values["dim"] = call.values[name], _shifted(call.values["dim"], rank, call.count)
-    if call.values.get("value") is not None and isinstance(call.values["value"], mindtorch.Tensor):
-        return NotImplemented
-    return call.run(values)
+    return call.run(call.all_full() | {"index": index, "dim": _shifted(call.values["dim"], rank, call.count)})
 
 
 def _embedding(call):
+    """Tables of the samples lie one below the other, and indices count from where the sample's begins."""
     weight, indices = call.values["weight"], call.values["indices"]
     if not levels_of(weight):
         return call.run(call.values | {"indices": value_of(indices)})
-    return _of_tables(call, call.full(weight), call.full(indices), weight.shape[0])
-
-
-def _of_tables(call, tables, indices, length):
-    """The tables of all samples one below the other."""
-    number = mindtorch.arange(math.prod(call.sizes), device=indices.device).view(
-        *call.sizes, *[1] * (indices.dim() - call.count))
-    values = call.values | {"weight": tables.flatten(0, call.count), "indices": indices + number * length}
-    if values.get("padding_idx", -1) >= 0:
+    if call.values.get("padding_idx", -1) >= 0:
         return NotImplemented
-    return call.run(values)
+    sample = mindtorch.arange(math.prod(call.sizes), device=indices.device).view(*call.sizes, *[1] * indices.dim())
+    return call.run(call.values | {"weight": call.full(weight).flatten(0, call.count),
+                                   "indices": call.full(indices) + sample * weight.shape[0]})
 
 
 # --- networks ---------------------------------------------------------------------------------------------------------
@@ -578,7 +565,7 @@ _NETWORK = {
 
 def _examples(call):
     """The samples become examples of one larger batch."""
-    first, = itertools.islice(call.tensors.values(), 1)
+    first = next(iter(call.tensors.values()))
     inner = _inner_dims(call.name)
     alone = first.dim() == inner + 1
     lead = first.shape[:0 if alone else 1]
