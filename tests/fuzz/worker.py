@@ -62,6 +62,8 @@ CONDITIONS = {
     "an operand is expanded": lambda statement, names: any(0 in each.stride() for each in operands(statement, names)),
     "elements of an operand lie on each other": lambda statement, names: any(
         map(programs.overlaps_itself, operands(statement, names))),
+    "an operand has a dimension of size 1, or at most one element": lambda statement, names: any(
+        1 in each.shape or each.numel() < 2 for each in operands(statement, names)),
     "operands share memory": lambda statement, names: any(
         programs.share_memory(*pair) for pair in itertools.combinations(operands(statement, names), 2)),
     "a fraction does not fit the integers": does_not_fit,
