@@ -1,6 +1,6 @@
 """torch.linalg and its older names, written with the decompositions of the table."""
 import functools
-from math import inf, nan
+from math import inf, nan, prod
 from numbers import Real
 from operator import index
 
@@ -18,7 +18,6 @@ from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.factories import randn as _randn
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._core.tensor.views import conj as _conj
-from mindtorch._ops.composite import common as _composite
 from mindtorch._ops.composite import matmul as _products
 from mindtorch._ops.composite.common import (
     _require_tensors,
@@ -273,8 +272,8 @@ def householder_product(input, tau):
         raise RuntimeError("torch.linalg.householder_product: Expected tau to have one dimension less than input, but "
                            f"got tau.ndim equal to {tau.dim()} and input.ndim is equal to {input.dim()}")
     if tau.dtype is not input.dtype:
-        raise RuntimeError(f"torch.linalg.householder_product: tau dtype {_composite.scalar_type(tau.dtype)} does not "
-                           f"match input dtype {_composite.scalar_type(input.dtype)}")
+        raise RuntimeError(f"torch.linalg.householder_product: tau dtype {scalar_type(tau.dtype)} does not "
+                           f"match input dtype {scalar_type(input.dtype)}")
     result = identity(rows, input)[:, :columns].expand(*input.shape[:-2], rows, columns)
     if not tau.shape[-1]:
         return by_columns(with_history_of(result, input, tau))
@@ -338,7 +337,7 @@ def _refuse_complex_tolerances(name, **tolerances):
     for tolerance, value in tolerances.items():
         if isinstance(value, TensorBase) and value.is_complex():
             raise RuntimeError(f"{name}: {tolerance} tensor of complex type is not supported. Got "
-                               f"{_composite.scalar_type(value.dtype)}")
+                               f"{scalar_type(value.dtype)}")
         if value is not None and not isinstance(value, (TensorBase, Real)):
             raise TypeError(f"{name}(): argument '{tolerance}' must be float, not {type(value).__name__}")
 
@@ -359,10 +358,6 @@ def _tolerance(values, shape, atol, rtol):
     return _OPS["maximum"](absolute, relative)
 
 
-def _sizes_of_values(A, hermitian):
-    return _ATEN["linalg_eigvalsh"](A).abs() if hermitian else svdvals(A)
-
-
 @with_out
 @with_autocast_policy("linalg_matrix_rank")
 def matrix_rank(input, tol=None, hermitian=False, *, atol=None, rtol=None):
@@ -373,7 +368,7 @@ def matrix_rank(input, tol=None, hermitian=False, *, atol=None, rtol=None):
         atol, rtol = tol, 0.0
     if 0 in input.shape[-2:]:
         return _zeros(input.shape[:-2], dtype=int64, device=input.device)
-    values = _sizes_of_values(input.detach(), hermitian)
+    values = _ATEN["linalg_eigvalsh"](input.detach()).abs() if hermitian else svdvals(input.detach())
     return (values > _tolerance(values, input.shape, atol, rtol)).sum(-1)
 
 
@@ -511,7 +506,6 @@ def cond(input, p=None):
     if p == "nuc":
         values = svdvals(input)
         return values.sum(-1) * values.reciprocal().sum(-1)
-    from mindtorch._ops.composite.linalg import matrix_norm
     inverse, info = _ATEN["linalg_solve_ex"](input, identity(input.shape[-1], input).expand(input.shape))
     return (matrix_norm(input, p) * matrix_norm(inverse, p)).masked_fill(info != 0, inf)
 
@@ -641,13 +635,13 @@ def old_vander(x, N=None, increasing=False):
 @without_autocast
 def vecdot(x, y, *, dim=-1):
     """Dot products along a dimension, with the conjugate of x."""
-    _composite._require_tensors("linalg_vecdot", x=x, y=y)
+    _require_tensors("linalg_vecdot", x=x, y=y)
     if not x.is_floating_point() and not x.is_complex():
         raise RuntimeError("linalg.vecdot: Expected a floating point or complex tensor as input. Got "
-                           f"{_composite.scalar_type(x.dtype)}")
+                           f"{scalar_type(x.dtype)}")
     if x.dtype is not y.dtype:
         raise RuntimeError("linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
-                           f"{_composite.scalar_type(x.dtype)} and y of type {_composite.scalar_type(y.dtype)} instead")
+                           f"{scalar_type(x.dtype)} and y of type {scalar_type(y.dtype)} instead")
     return (_conj(x) * y).sum(dim)
 
 
@@ -657,10 +651,10 @@ def tensorinv(input, ind=2):
     """The inverse of A as a map from its last dimensions to its first `ind`."""
     if ind <= 0:
         raise RuntimeError("Expected a strictly positive integer for 'ind'")
-    rows = _count(input.shape[:ind])
-    if rows != _count(input.shape[ind:]):
+    rows = prod(input.shape[:ind])
+    if rows != prod(input.shape[ind:]):
         raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[ind:]) == "
-                           f"prod(self.shape[:ind]), but got {_count(input.shape[ind:])} != {rows}")
+                           f"prod(self.shape[:ind]), but got {prod(input.shape[ind:])} != {rows}")
     return _ATEN["linalg_inv"](input.reshape(rows, rows)).reshape((*input.shape[ind:], *input.shape[:ind]))
 
 
@@ -668,28 +662,21 @@ def tensorinv(input, ind=2):
 @with_autocast_policy("linalg_tensorsolve")
 def tensorsolve(input, other, dims=None):
     """X of tensordot(A, X) = B."""
-    _composite._require_tensors("linalg_tensorsolve", input=input, other=other)
+    _require_tensors("linalg_tensorsolve", input=input, other=other)
     if dims is not None:
         dims = [_wrapped(d, input.dim()) for d in dims]
         input = input.permute([d for d in range(input.dim()) if d not in dims] + dims)
     rest = input.shape[other.dim():]
-    if _count(rest) != other.numel() or input.numel() != other.numel() ** 2:
+    if prod(rest) != other.numel() or input.numel() != other.numel() ** 2:
         raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
-                           f"prod(self.shape[:other.ndim]), but got {_count(rest)} != {other.numel()}")
+                           f"prod(self.shape[:other.ndim]), but got {prod(rest)} != {other.numel()}")
     return solve(input.reshape(other.numel(), other.numel()), other.reshape(-1)).reshape(tuple(rest))
-
-
-def _count(sizes):
-    count = 1
-    for size in sizes:
-        count *= size
-    return count
 
 
 @with_autocast_policy("cross")
 def cross(input, other, dim=None, *, out=None):
     """torch.cross: without `dim`, along the first dimension of size 3."""
-    _composite._require_tensors("cross", input=input, other=other)
+    _require_tensors("cross", input=input, other=other)
     if dim is None:
         dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
         if dim is None:
