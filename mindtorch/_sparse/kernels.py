@@ -17,6 +17,7 @@ from mindtorch import (
 )
 from mindtorch._core.tensor.attributes import increment_version
 from mindtorch._core.tensor.tensor import sparse_storage
+from mindtorch._ops.composite.common import wrap_dim
 from mindtorch._ops.operators import ops
 from mindtorch._sparse import constructors, products, reductions, tensors
 from mindtorch._sparse.tensors import (
@@ -484,12 +485,6 @@ KERNELS |= {"mT": lambda self: transpose(self, -2, -1), "H": _adjoint, "mH": _ad
 
 # --- shapes -----------------------------------------------------------------------------------------------------------
 
-def _wrapped(dim, ndim):
-    if not -ndim <= dim < ndim:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
-    return dim % ndim
-
-
 _TRANSPOSED = {sparse_csr: sparse_csc, sparse_csc: sparse_csr, sparse_bsr: sparse_bsc, sparse_bsc: sparse_bsr}
 
 
@@ -498,7 +493,7 @@ _TRANSPOSED = {sparse_csr: sparse_csc, sparse_csc: sparse_csr, sparse_bsr: spars
 @_kernel
 def transpose(input, dim0, dim1):
     """The two dimensions swapped."""
-    dim0, dim1 = _wrapped(dim0, input.dim()), _wrapped(dim1, input.dim())
+    dim0, dim1 = wrap_dim(dim0, input.dim()), wrap_dim(dim1, input.dim())
     order = list(range(input.dim()))
     order[dim0], order[dim1] = order[dim1], order[dim0]
     if input.layout is sparse_coo:
@@ -529,7 +524,7 @@ def transpose(input, dim0, dim1):
 def permute(input, *dims):
     """The dimensions in another order: sparse ones among themselves, and dense ones."""
     dims = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
-    order, first = [_wrapped(each, input.dim()) for each in dims], sparse_dims(input)
+    order, first = [wrap_dim(each, input.dim()) for each in dims], sparse_dims(input)
     if sorted(order) != list(range(input.dim())):
         raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length of "
                            f"the desired ordering of dimensions i.e. input.dim() = {input.dim()} is not equal to "
@@ -553,7 +548,7 @@ def any_mixed(order, first):
 def unsqueeze(input, dim):
     """The tensor with one more dimension, of size 1."""
     require_coo("unsqueeze", input)
-    dim, first = _wrapped(dim, input.dim() + 1), sparse_dims(input)
+    dim, first = wrap_dim(dim, input.dim() + 1), sparse_dims(input)
     indices, values, size = indices_of(input)[0], values_of(input), list(input.shape)
     size.insert(dim, 1)
     if dim > first:
@@ -572,7 +567,7 @@ def _kept(input, keep, rows, size, coalesced):
 @_kernel
 def select(input, dim, index):
     """The part at one index of a dimension, without that dimension; dense where no sparse dimension is left."""
-    compressed, dim, batch = input.layout is not sparse_coo, _wrapped(dim, input.dim()), tensors.batch_dims(input)
+    compressed, dim, batch = input.layout is not sparse_coo, wrap_dim(dim, input.dim()), tensors.batch_dims(input)
     if not -input.shape[dim] <= index < input.shape[dim]:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension "
                          f"{dim}")
@@ -607,7 +602,7 @@ def select_copy(input, dim, index, *, out=None):
 @_kernel
 def unbind(input, dim=0):
     """The parts at all places of a dimension."""
-    return tuple(select(input, dim, index) for index in range(input.shape[_wrapped(dim, input.dim())]))
+    return tuple(select(input, dim, index) for index in range(input.shape[wrap_dim(dim, input.dim())]))
 
 
 @_kernel
@@ -633,7 +628,7 @@ def narrow_copy(input, dim, start, length):
 @_kernel
 def index_select(input, dim, index, *, out=None):
     """The parts at the places that `index` names."""
-    input, dim = to_coo(input), _wrapped(dim, input.dim())
+    input, dim = to_coo(input), wrap_dim(dim, input.dim())
     if index.dim() > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     index, first, size = index.reshape(-1).long(), sparse_dims(input), list(input.shape)
@@ -658,7 +653,7 @@ def cat(tensors, dim=0, *, out=None):
     for place, tensor in enumerate(tensors):
         if not is_sparse(tensor):
             raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {place}.")
-    dim, first = _wrapped(dim, tensors[0].dim()), sparse_dims(tensors[0])
+    dim, first = wrap_dim(dim, tensors[0].dim()), sparse_dims(tensors[0])
     size, start, indices = list(tensors[0].shape), 0, []
     for place, tensor in enumerate(tensors):
         others = [list(each.shape[:dim]) + list(each.shape[dim + 1:]) for each in (tensors[0], tensor)]

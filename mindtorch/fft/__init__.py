@@ -16,6 +16,7 @@ from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._core.tensor.views import conj as _conj
 from mindtorch._ops.composite.common import scalar_type as _scalar_type
 from mindtorch._ops.composite.common import with_out
+from mindtorch._ops.composite.common import wrap_dim as _wrap_dim
 
 _c2c, _r2c, _c2r = _ATEN["_fft_c2c"], _ATEN["_fft_r2c"], _ATEN["_fft_c2r"]
 _cat, _arange = _OPS["cat"], _FACTORIES["arange"]
@@ -60,9 +61,7 @@ def _complex(input, name):
 def _wrapped(dim, count):
     if not count:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    if not -count <= dim < count:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})")
-    return dim % count
+    return _wrap_dim(dim, count)
 
 
 def _dims(input, s, dim):

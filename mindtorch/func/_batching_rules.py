@@ -15,6 +15,7 @@ import mindtorch
 from mindtorch._core._gen.rows import ROWS
 from mindtorch._library.custom_ops import vmap_rule_of
 from mindtorch._library.registry import is_provided
+from mindtorch._ops.composite.common import wrap_dim
 from mindtorch._ops.derivatives.reduce import evenly_distribute_backward
 from mindtorch.autograd.function import Function
 from mindtorch.func._batched_tensor import (
@@ -301,10 +302,7 @@ def _fill(call):
 # --- dimensions -------------------------------------------------------------------------------------------------------
 
 def _shifted(dim, rank, count):
-    if not -max(rank, 1) <= dim < max(rank, 1):
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-max(rank, 1)}, {max(rank, 1) - 1}], "
-                         f"but got {dim})")
-    return dim % max(rank, 1) + count
+    return wrap_dim(dim, rank) + count
 
 
 def _along_dim(call):

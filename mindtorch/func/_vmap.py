@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import mindtorch
+from mindtorch._ops.composite.common import wrap_dim
 from mindtorch.func import _given_rules  # noqa: F401 - which enters itself in the hooks of autograd.Function
 from mindtorch.func._batched_tensor import (
     Level,
@@ -160,12 +161,11 @@ def _of_batch(name, result, dim, level, given):
         raise ValueError(f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(result)}. Did you "
                          "mean to set out_dims= to None for output?")
     rank = result.dim() + 1
-    if not -rank <= dim < rank:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})")
+    dim = wrap_dim(dim, rank)
     levels, value = levels_of(result), value_of(result)
     if level not in levels:
         return result.expand(level.size, *result.shape).movedim(0, dim)
-    if (id(result), dim % rank) in given:
-        return given[id(result), dim % rank]
+    if (id(result), dim) in given:
+        return given[id(result), dim]
     rest = tuple(each for each in levels if each is not level)
-    return as_batched(moved(value, levels.index(level), len(rest) + dim % rank), rest)
+    return as_batched(moved(value, levels.index(level), len(rest) + dim), rest)

@@ -10,6 +10,7 @@ from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.formats import sparse_coo, strided
 from mindtorch._core.operators.autocast import without_autocast
 from mindtorch._core.tensor.dtype import float32
+from mindtorch._ops.composite.common import wrap_dim as _wrap_dim
 from mindtorch._sparse.tensors import coordinates, make
 from mindtorch._submodules import module_getattr as _module_getattr
 from mindtorch._tensor.docstrings import complete as _complete_docstrings
@@ -73,14 +74,11 @@ def _canonical_dim(dim, ndim):
     """Dimensions counted from 0, in order; all of them where none is named."""
     if dim is None or dim == ():
         return tuple(range(ndim))
-    ndim = max(ndim, 1)
     dims = []
     for d in (dim,) if isinstance(dim, int) else dim:
-        if not -ndim <= d < ndim:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {d})")
-        if d % ndim in dims:
+        if _wrap_dim(d, ndim) in dims:
             raise RuntimeError(f"dim={d} appears multiple times in the list of dims")
-        dims.append(d % ndim)
+        dims.append(_wrap_dim(d, ndim))
     return tuple(sorted(dims))
 
 

@@ -41,6 +41,14 @@ _SCALAR_TYPES = {
         "float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "float8_e8m0fnu")}}
 
 
+def wrap_dim(dim, ndim):
+    """A dimension counted from 0. IndexError for one out of range; without dimensions a tensor counts as having one."""
+    limit = max(ndim, 1)
+    if not -limit <= dim < limit:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
+    return dim % limit
+
+
 def check_int64(*numbers):
     """ValueError for a number beyond 64 bits, with torch's words."""
     for number in numbers:

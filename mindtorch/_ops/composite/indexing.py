@@ -11,19 +11,11 @@ from mindtorch._core.tensor import indexing as _indexing
 from mindtorch._core.tensor.dtype import int64
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import expand_to_batch, run_for_each_sample, with_out
+from mindtorch._ops.composite.common import expand_to_batch, run_for_each_sample, with_out, wrap_dim
 from mindtorch._ops.composite.common import scalar_type as _name
 from mindtorch._ops.composite.common import to_out as _to_out
 
 _WHOLE = slice(None)
-
-
-def _wrapped(dim, ndim):
-    limit = max(ndim, 1)
-    if not -limit <= dim < limit:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
-    return dim % limit
 
 
 # --- along one dimension ---------------------------------------------------------------------------------------------
@@ -44,7 +36,7 @@ def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
     """The slices of `source` reduced into those at `index` of `dim`, in place."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    dim = _wrapped(dim, self.dim())
+    dim = wrap_dim(dim, self.dim())
     if index.dim() > 1:
         raise IndexError("index_reduce_(): Index is supposed to be a vector, but got dim: "
                            f"{index.dim()} with type: {_name(index.dtype)} and size: {list(index.shape)}")
@@ -83,7 +75,7 @@ def take_along_dim(input, indices, dim=None, *, out=None):
                            f"got {input.dim()} dimensions for input, and {indices.dim()} dimensions for indices")
     if not input.dim():
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    dim = _wrapped(dim, input.dim())
+    dim = wrap_dim(dim, input.dim())
     indices = indices % input.shape[dim]         # torch takes an index beyond the end, too
     ones = tuple(1 if i == dim else size for i, size in enumerate(indices.shape))
     mine = tuple(1 if i == dim else size for i, size in enumerate(input.shape))
@@ -185,7 +177,7 @@ def select_scatter(input, src, dim, index):
 @with_out
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     """The slices from `start` to `end` of `dim` replaced by `src`."""
-    dim = _wrapped(dim, input.dim())
+    dim = wrap_dim(dim, input.dim())
     return _replaced(input, lambda result: result[_key_at(dim, slice(start, end, step))], src)
 
 
@@ -238,7 +230,7 @@ def _expanded_write(chosen, example):
 
 _masked = _expanded_write(lambda places, mask, value: (_indexing.masked_select(places, mask), value, False),
                           "mask] = scalar")
-_filled = _expanded_write(lambda places, dim, index, value: (places[_key_at(_wrapped(dim, places.dim()), index)], value,
+_filled = _expanded_write(lambda places, dim, index, value: (places[_key_at(wrap_dim(dim, places.dim()), index)], value,
                                                              False), "mask] = scalar")
 _put = _expanded_write(lambda places, indices, values, accumulate: (
     places[tuple(_WHOLE if index is None else index for index in indices)], values, accumulate), "indices] = tensor")

@@ -27,6 +27,7 @@ from mindtorch._ops.composite.common import (
     scalar_type,
     to_out,
     with_out,
+    wrap_dim,
 )
 
 _arange, _zeros = _FACTORIES["arange"], _FACTORIES["zeros"]
@@ -664,7 +665,7 @@ def tensorsolve(input, other, dims=None):
     """X of tensordot(A, X) = B."""
     _require_tensors("linalg_tensorsolve", input=input, other=other)
     if dims is not None:
-        dims = [_wrapped(d, input.dim()) for d in dims]
+        dims = [wrap_dim(d, input.dim()) for d in dims]
         input = input.permute([d for d in range(input.dim()) if d not in dims] + dims)
     rest = input.shape[other.dim():]
     if prod(rest) != other.numel() or input.numel() != other.numel() ** 2:
@@ -759,16 +760,10 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
 def _two_dims(A, dim):
     if isinstance(dim, int) or len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
-    first, second = (_wrapped(d, A.dim()) for d in dim)
+    first, second = (wrap_dim(d, A.dim()) for d in dim)
     if first == second:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
     return first, second
-
-
-def _wrapped(dim, count):
-    if not -count <= dim < count:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})")
-    return dim % count
 
 
 @with_out(same_dtype=True)

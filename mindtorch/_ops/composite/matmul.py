@@ -10,15 +10,21 @@ from mindtorch._core.tensor.dtype import int8, int32, uint8
 from mindtorch._core.tensor.factories import empty
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._core.tensor.views import conj as _conj
-from mindtorch._ops.composite import common as _composite
-from mindtorch._ops.composite.common import _require_tensors, c_type, with_out
+from mindtorch._ops.composite.common import (
+    _require_tensors,
+    c_type,
+    require_list,
+    with_out,
+    wrap_dim,
+    written,
+)
 
 _bmm, _dot, _matmul, _outer = _OPS["bmm"], _OPS["dot"], _OPS["matmul"], _OPS["outer"]
 
 
 def inner(input, other, *, out=None):
     """Sums of products along the last dimensions; a number times a tensor where one is 0-d."""
-    _composite._require_tensors("inner", input=input, other=other)
+    _require_tensors("inner", input=input, other=other)
     if input.dim() == 0 or other.dim() == 0:
         return _OPS["mul"](input, other, out=out)
     if input.shape[-1] != other.shape[-1]:
@@ -30,14 +36,14 @@ def inner(input, other, *, out=None):
 @with_out(same_dtype=True)
 def vdot(input, other):
     """The dot product, with the conjugate of `input`."""
-    _composite._require_tensors("vdot", input=input, other=other)
+    _require_tensors("vdot", input=input, other=other)
     return _dot(_conj(input), other)
 
 
 @with_out
 def kron(input, other):
     """The Kronecker product: every element of `input` times the whole of `other`."""
-    _composite._require_tensors("kron", input=input, other=other)
+    _require_tensors("kron", input=input, other=other)
     count = max(input.dim(), other.dim())
     outer = (1,) * (count - input.dim()) + tuple(input.shape)
     block = (1,) * (count - other.dim()) + tuple(other.shape)
@@ -54,7 +60,7 @@ def _int_mm(input, mat2, *, out=None):
 
     Computed in float32, by slices that are exact there: BLAS and the NPU multiply no integers of 8 bits.
     """
-    _composite._require_tensors("_int_mm", input=input, mat2=mat2)
+    _require_tensors("_int_mm", input=input, mat2=mat2)
     _check_int_mm(input, mat2)
     rows, columns = input.shape[0], mat2.shape[1]
     result = empty((rows, columns), dtype=int32, device=input.device).zero_() if out is None else out
@@ -92,7 +98,7 @@ def tensordot(a, b, dims=2, out=None):
     """Sums over the last `dims` dimensions of `a` and the first of `b`, or over the pairs that two lists name."""
     if isinstance(dims, int) and dims < 0:
         raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-    _composite._require_tensors("tensordot", a=a, b=b)
+    _require_tensors("tensordot", a=a, b=b)
     of_a, of_b = _contracted(a, b, dims)
     if a.dtype is not b.dtype:
         raise RuntimeError("both inputs should have same dtype")
@@ -114,7 +120,7 @@ def tensordot(a, b, dims=2, out=None):
     # As in torch, a single sum of products is no matrix product, which autocast would give another dtype.
     product = _OPS["mm"](left, right) if prod(shape) != 1 else _dot(left.reshape(-1), right.reshape(-1))
     result = product.reshape(shape)
-    return result if out is None else _composite.written("tensordot", result, out, same_dtype=True)
+    return result if out is None else written("tensordot", result, out, same_dtype=True)
 
 
 def _contracted(a, b, dims):
@@ -141,20 +147,13 @@ def _contracted(a, b, dims):
                                 f"found element of type {type(d).__name__} at pos {place}")
     if len(one) != len(other):
         raise RuntimeError("both dimension lists should have same length")
-    return [_wrapped(d, a.dim()) for d in one], [_wrapped(d, b.dim()) for d in other]
-
-
-def _wrapped(dim, count):
-    limit = max(count, 1)
-    if not -limit <= dim < limit:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
-    return dim % limit
+    return [wrap_dim(d, a.dim()) for d in one], [wrap_dim(d, b.dim()) for d in other]
 
 
 @with_autocast_policy("chain_matmul")
 def chain_matmul(*matrices, out=None):
     """The product of 2-D matrices, in the order of fewest multiplications."""
-    _composite.require_list(matrices)
+    require_list(matrices)
     if any(m.dim() != 2 for m in matrices):
         wrong = next(m for m in matrices if m.dim() != 2)
         raise RuntimeError(f"Tensor dimension is {wrong.dim()}, expected 2 instead.")

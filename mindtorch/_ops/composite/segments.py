@@ -4,8 +4,7 @@ import math
 
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.tensor.factories import arange
-from mindtorch._ops.composite.common import run_for_each_sample, scalar_type
-from mindtorch._ops.composite.indexing import _wrapped
+from mindtorch._ops.composite.common import run_for_each_sample, scalar_type, wrap_dim
 
 _where = _OPS["where"]
 _EMPTY = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}      # the results of empty segments
@@ -19,7 +18,7 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     lengths: (..., segments), or offsets: (..., segments + 1), for each row of the dimensions before `axis`. An empty
     segment gives `initial`; without one the reduction's identity, NaN for a mean. `unsafe`: lengths are not checked.
     """
-    axis = _wrapped(axis, data.dim())
+    axis = wrap_dim(axis, data.dim())
     given = lengths if offsets is None else offsets
     _check(data, reduce, given, indices, axis)
     if offsets is not None:

@@ -24,8 +24,9 @@ from mindtorch._ops.composite.common import (
     scalar_type,
     to_dtype,
     with_names,
+    wrap_dim,
 )
-from mindtorch._ops.composite.indexing import _to_out, _wrapped
+from mindtorch._ops.composite.indexing import _to_out
 
 _VIEWS = _views.FUNCTIONS
 _WHOLE = builtins.slice(None)
@@ -77,7 +78,7 @@ def rot90(input, k=1, dims=(0, 1)):
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.dim() < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.dim()}")
-    first, second = (_wrapped(dim, input.dim()) for dim in dims)
+    first, second = (wrap_dim(dim, input.dim()) for dim in dims)
     if first == second:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     match k % 4:
@@ -138,7 +139,7 @@ def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pi
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     """Matrices with the last dimension on their diagonals."""
     count = input.dim() + 1
-    first, second = _wrapped(dim1, count), _wrapped(dim2, count)
+    first, second = wrap_dim(dim1, count), wrap_dim(dim2, count)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     size = input.shape[-1] + abs(offset)
@@ -304,7 +305,7 @@ def tensor_split(input, indices_or_sections, dim=0):
     """Parts of about equal size, as many as given, or those between the indices."""
     if input.dim() == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
-    dim = _wrapped(dim, input.dim())
+    dim = wrap_dim(dim, input.dim())
     size = input.shape[dim]
     if isinstance(indices_or_sections, TensorBase):
         if indices_or_sections.is_meta:
@@ -378,7 +379,7 @@ def _check_chunks(tensors, dim, num_chunks):
 def _chunk_cat(tensors, dim, num_chunks, *, out=None):
     """Each tensor as so many chunks, padded to equal size and flattened; the chunks of all tensors are joined."""
     _check_chunks(tensors, dim, num_chunks)
-    dim = _wrapped(dim, tensors[0].dim())
+    dim = wrap_dim(dim, tensors[0].dim())
     rows = []
     for tensor in tensors:
         length = -(-tensor.shape[dim] // num_chunks) * num_chunks
@@ -421,7 +422,7 @@ def alias(input):
 
 def slice(input, dim=0, start=None, end=None, step=1):
     """The slices from `start` to `end` of `dim`."""
-    return input[(_WHOLE,) * _wrapped(dim, input.dim()) + (builtins.slice(start, end, step),)]
+    return input[(_WHOLE,) * wrap_dim(dim, input.dim()) + (builtins.slice(start, end, step),)]
 
 
 def _view(input, *sizes, **named):      # size= or dtype=

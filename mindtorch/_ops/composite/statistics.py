@@ -7,9 +7,8 @@ from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
 from mindtorch._core.tensor.dtype import float64, get_default_dtype, int64, uint8, uint16, uint32, uint64
 from mindtorch._core.tensor.tensor import TensorBase
-from mindtorch._ops.composite.common import _require_tensors, to_out
+from mindtorch._ops.composite.common import _require_tensors, to_out, wrap_dim
 from mindtorch._ops.composite.common import scalar_type as _name
-from mindtorch._ops.composite.indexing import _wrapped as wrapped_dim
 from mindtorch._ops.composite.shape import check_dims_once
 
 
@@ -247,7 +246,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
     parts = [part for part in (prepend, input, append) if part is not None]
     if n == 0 and len(parts) == 1:
         return to_out("diff", input.clone(), out)
-    along = wrapped_dim(dim, input.dim())
+    along = wrap_dim(dim, input.dim())
     for part in parts:
         if part.dim() != input.dim():
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
@@ -371,7 +370,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     if len(spacings) != len(dims):
         raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to "
                            f"'self.dim() = {input.dim()}', but got a list of length {len(spacings)}")
-    check_dims_once([wrapped_dim(d, input.dim()) for d in dims])
+    check_dims_once([wrap_dim(d, input.dim()) for d in dims])
     for d in dims:
         if input.shape[d] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
@@ -386,7 +385,7 @@ def hash_tensor(input, dim=(), *, keepdim=False, mode=0, out=None):
     if out is not None and out.dtype is not uint64:
         raise RuntimeError(f"Expected result to be of dtype uint64, but got {_name(out.dtype)}")
     named = (dim,) if isinstance(dim, int) else tuple(dim or ())
-    dims = [wrapped_dim(d, input.dim()) for d in named]
+    dims = [wrap_dim(d, input.dim()) for d in named]
     check_dims_once(dims)
     if not input.numel() and not dims:
         raise RuntimeError("hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the "
