@@ -125,12 +125,13 @@ def _with_history_of_products(changes, outputs, leaves, own):
     def with_history(change, output):
         if value_of(change).requires_grad and _has_other_leaves(change, own):
             return change
-        if any(node.name() in _PRODUCTS and not origins.isdisjoint(_nodes_behind(node, origins))
-               for node in _nodes_behind(value_of(output).grad_fn, origins)):
-            never = mindtorch.zeros((), dtype=mindtorch.bool, device=change.device)
-            return change.detach() + sum(mindtorch.where(never, leaf, 0).sum().to(change.dtype) for leaf in tied
-                                         if leaf.is_complex() <= change.is_complex())
-        return change
+        reached = {origin for node in _nodes_behind(value_of(output).grad_fn, origins) if node.name() in _PRODUCTS
+                   for origin in origins.intersection(_nodes_behind(node, origins))}
+        never = mindtorch.zeros((), dtype=mindtorch.bool, device=change.device)
+        # These are products, too, for a derivative of the derivative.
+        zeros = [(mindtorch.where(never, leaf, 0) * 1).sum().to(change.dtype) for leaf in tied
+                 if value_of(leaf).grad_fn in reached and leaf.is_complex() <= change.is_complex()]
+        return change.detach() + sum(zeros) if zeros else change
     return [with_history(change, output) for change, output in zip(changes, outputs, strict=True)]
 
 
@@ -332,6 +333,9 @@ def jvp(func: Any, primals: Any, tangents: Any, *, strict: bool = False, has_aux
         check_dual(primal, tangent)
     output, aux, own, along, leaves = _linearized(func, primals, has_aux, name, strict)
     changes, spec = tree_flatten(along(tree_leaves(tangents)))
+    # A write to one is a write to it alone, unless it is a view of a tangent.
+    known = {id(each) for tangent in tree_leaves(tangents) for each in (tangent, getattr(tangent, "_base", None))}
+    changes = [each if each._base is None or id(each._base) in known else each.clone() for each in changes]
     changes = tree_unflatten(_with_history_of_products(changes, tree_leaves(output), leaves, own), spec)
     results = _results((output, changes, aux), own)
     return results if has_aux else results[:2]
