@@ -215,7 +215,7 @@ def amax(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
         tensor(3.)
     """
     dims = _canonical_dim(dim, input.dim())
-    return _filled(input, mask, _limit("amax", input, mask), dtype).amax(dims, bool(keepdim))
+    return _filled(input, mask, _limit("amax", input, mask)).amax(dims, bool(keepdim)).to(dtype or input.dtype)
 
 
 @_of_layouts
@@ -228,7 +228,7 @@ def amin(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
         tensor(3.)
     """
     dims = _canonical_dim(dim, input.dim())
-    return _filled(input, mask, _limit("amin", input, mask), dtype).amin(dims, bool(keepdim))
+    return _filled(input, mask, _limit("amin", input, mask)).amin(dims, bool(keepdim)).to(dtype or input.dtype)
 
 
 def argmax(input: Any, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None,
@@ -305,14 +305,13 @@ def var(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction
     if unbiased is not None and correction is not None:
         raise ValueError("Only one of 'unbiased' or 'correction' can be given")
     correction = (1 if unbiased is None else int(bool(unbiased))) if correction is None else correction
-    if not (dtype or input.dtype).is_floating_point and not (dtype or input.dtype).is_complex:
-        dtype = float32
-    average = mean(input, dim, keepdim=True, dtype=dtype, mask=mask)
-    distance = input - average
+    dtype = dtype or (input.dtype if input.is_floating_point() or input.is_complex() else float32)
+    computed = dtype if dtype.is_floating_point or dtype.is_complex else float32
+    distance = input - sum(input, dim, keepdim=True, dtype=dtype, mask=mask) / _count(input, dim, True, mask)
     squares = distance * distance if not distance.is_complex() else distance * distance.conj()
-    total = sum(squares, dim, keepdim=keepdim, dtype=dtype, mask=mask)
+    total = sum(squares, dim, keepdim=keepdim, dtype=computed, mask=mask)
     count = (_count(input, dim, bool(keepdim), mask) - correction).clamp(min=0)     # a correction may be a fraction
-    return (total / count).to(total.dtype)
+    return (total / count).to(dtype)
 
 
 @without_autocast
@@ -338,7 +337,8 @@ def norm(input: Any, ord: float | None = 2.0, dim: Any = None, *, keepdim: bool 
     """
     from mindtorch.linalg import vector_norm
     dims = _canonical_dim(dim, input.dim())
-    return vector_norm(_filled(input, mask, inf if ord == -inf else 0, dtype), ord, dims, bool(keepdim))
+    filled = _filled(input, mask, inf if ord == -inf else 0)
+    return vector_norm(filled, ord, dims, bool(keepdim), dtype=dtype)
 
 
 @without_autocast

@@ -143,3 +143,27 @@ def test_median_of_what_is_no_fraction(values, mask, device):
         except ValueError as error:
             return str(error)
     assert median(mindtorch, device) == median(torch, "cpu")
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float64", "complex64"])
+@pytest.mark.parametrize("given", ["bool", "uint8", "int64", "float32", "complex64"])
+def test_dtypes_of_reductions(given, dtype):
+    """Extremes are cast to `dtype`, norms and variances computed in it."""
+    def outcomes(library):
+        x = library.tensor([[1, 2, 0], [3, 1, 1]], dtype=getattr(library, given))
+        mask, wanted = library.tensor([[True, True, False], [True] * 3]), getattr(library, dtype)
+        masked, found = library.masked, []
+        for call in (lambda options: masked.amax(x, 1, **options), lambda options: masked.amin(x, 1, **options),
+                     lambda options: masked.norm(x, 2.0, 1, **options), lambda options: masked.var(x, 1, **options),
+                     lambda options: masked.std(x, 1, **options)):
+            for options in ({"dtype": wanted}, {"dtype": wanted, "mask": mask}):
+                try:
+                    result = call(options)
+                    found.append((str(result.dtype), result.to(library.complex64).tolist()))
+                except (RuntimeError, TypeError, ValueError) as error:
+                    found.append((type(error).__name__.replace("NotImplementedError", "RuntimeError"), []))
+        return found
+    for ours, theirs in zip(outcomes(mindtorch), outcomes(torch), strict=True):
+        assert ours[0] == theirs[0]
+        assert ours[1] == pytest.approx(theirs[1], rel=2e-3, abs=1e-5)
