@@ -525,6 +525,15 @@ def powers_of_a_negative_number(t, make):
 
 
 @case
+def spectra_of_an_expanded_leaf(t, make):
+    """Its elements are one in memory, which the gradient of windows is that of."""
+    leaf = t.tensor([1., 2.], device=make.device).narrow(0, 0, 1).expand(9).requires_grad_()
+    t.stft(leaf, n_fft=6, hop_length=2, window=t.ones(6, device=make.device), center=False,
+           return_complex=True).abs().square().sum().backward()
+    return leaf.grad
+
+
+@case
 def writes_under_no_grad_to_views_of_a_leaf_that_is_a_view(t, make):
     """The views become views of the tensor that the leaf is a view of, which requires no gradient."""
     found = []

@@ -37,6 +37,8 @@ FRACTIONS = {
     "scatter_": lambda lib, d: flags(lib, d).scatter_(0, lib.tensor([1], device=d), 0.5),
     "pad": lambda lib, d: lib.nn.functional.pad(flags(lib, d), (1, 1), value=0.5),
     "prod": lambda lib, d: lib.tensor([0.5, 0.25], device=d).prod(dtype=lib.bool),
+    "prod beyond int8": lambda lib, d: lib.tensor([100, 100, 3], dtype=lib.int32, device=d).prod(0, dtype=lib.int8),
+    "prod of all beyond int8": lambda lib, d: lib.tensor([100, 3], dtype=lib.int32, device=d).prod(dtype=lib.int8),
     "prod with a zero": lambda lib, d: lib.tensor([0.5, 0.0], device=d).prod(0, dtype=lib.bool),
 }
 NEAREST = {
