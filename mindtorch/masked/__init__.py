@@ -84,6 +84,11 @@ def _canonical_dim(dim, ndim):
     return tuple(sorted(dims))
 
 
+def _one_dim(dim, input):
+    """The first of them, counted from 0."""
+    return _canonical_dim(dim, input.dim())[0]
+
+
 def _input_mask(input, *args, mask=None, **kwargs):
     """The mask in the shape of the input."""
     if mask is None:
@@ -163,7 +168,8 @@ def sum(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any
         >>> torch.masked.sum(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor(4.)
     """
-    return _filled(input, mask, 0, dtype).sum(_canonical_dim(dim, input.dim()), keepdim=bool(keepdim), dtype=dtype)
+    dims = _canonical_dim(dim, input.dim())
+    return _filled(input, mask, 0, dtype).sum(dims, keepdim=bool(keepdim), dtype=dtype)
 
 
 @_of_layouts
@@ -177,8 +183,9 @@ def prod(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
     """
     if dtype is None and not (input.is_floating_point() or input.is_complex()):
         dtype = mindtorch.int64
+    dims = _canonical_dim(dim, input.dim())
     result = _filled(input, mask, 1, dtype)
-    for d in reversed(_canonical_dim(dim, input.dim())):
+    for d in reversed(dims):
         result = result.prod(d, keepdim=bool(keepdim))
     return result
 
@@ -191,6 +198,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = 
         >>> torch.masked.cumsum(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor([1., 1., 4.])
     """
+    dim = _one_dim(dim, input)
     return _filled(input, mask, 0, dtype).cumsum(dim, dtype=dtype or input.dtype)
 
 
@@ -202,6 +210,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
         >>> torch.masked.cumprod(torch.tensor([2.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor([2., 2., 6.])
     """
+    dim = _one_dim(dim, input)
     return _filled(input, mask, 1, dtype).cumprod(dim, dtype=dtype or input.dtype)
 
 
@@ -214,8 +223,8 @@ def amax(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
         >>> torch.masked.amax(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor(3.)
     """
-    dims = _canonical_dim(dim, input.dim())
-    return _filled(input, mask, _limit("amax", input, mask)).amax(dims, bool(keepdim)).to(dtype or input.dtype)
+    filled = _filled(input, mask, _limit("amax", input, mask))
+    return filled.amax(_canonical_dim(dim, input.dim()), bool(keepdim)).to(dtype or input.dtype)
 
 
 @_of_layouts
@@ -227,8 +236,8 @@ def amin(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
         >>> torch.masked.amin(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([False, True, True]))
         tensor(3.)
     """
-    dims = _canonical_dim(dim, input.dim())
-    return _filled(input, mask, _limit("amin", input, mask)).amin(dims, bool(keepdim)).to(dtype or input.dtype)
+    filled = _filled(input, mask, _limit("amin", input, mask))
+    return filled.amin(_canonical_dim(dim, input.dim()), bool(keepdim)).to(dtype or input.dtype)
 
 
 def argmax(input: Any, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None,
@@ -239,7 +248,7 @@ def argmax(input: Any, dim: int | None = None, *, keepdim: bool | None = False, 
         >>> torch.masked.argmax(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor(2.)
     """
-    filled = _filled(input, mask, _limit("argmax", input, mask), dtype)
+    filled = _filled(input, mask, _limit("argmax", input, mask))
     return filled.argmax(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -251,7 +260,7 @@ def argmin(input: Any, dim: int | None = None, *, keepdim: bool | None = False, 
         >>> torch.masked.argmin(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([False, True, True]))
         tensor(2.)
     """
-    filled = _filled(input, mask, _limit("argmin", input, mask), dtype)
+    filled = _filled(input, mask, _limit("argmin", input, mask))
     return filled.argmin(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -273,6 +282,7 @@ def mean(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
     """
     if not (dtype or input.dtype).is_floating_point and not (dtype or input.dtype).is_complex:
         raise ValueError(f"mean expects dtype to be floating point or complex, got {dtype or input.dtype}")
+    mask = mask if mask is None else _input_mask(input, mask=mask)
     total = sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask)
     return total / _count(input, dim, bool(keepdim), mask)
 
@@ -285,8 +295,9 @@ def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = Non
         >>> torch.masked.median(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor(1.)
     """
+    dim = _one_dim(dim, input)
     if input.is_floating_point():
-        return _filled(input, mask, nan, dtype).nanmedian(dim, bool(keepdim))[0]
+        return _filled(input, mask, nan).nanmedian(dim, bool(keepdim))[0]
     found = median(input.float(), dim, keepdim=keepdim, mask=mask)
     if found.isnan().any():
         raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
@@ -307,6 +318,7 @@ def var(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction
     correction = (1 if unbiased is None else int(bool(unbiased))) if correction is None else correction
     dtype = dtype or (input.dtype if input.is_floating_point() or input.is_complex() else float32)
     computed = dtype if dtype.is_floating_point or dtype.is_complex else float32
+    mask = mask if mask is None else _input_mask(input, mask=mask)
     distance = input - sum(input, dim, keepdim=True, dtype=dtype, mask=mask) / _count(input, dim, True, mask)
     squares = distance * distance if not distance.is_complex() else distance * distance.conj()
     total = sum(squares, dim, keepdim=keepdim, dtype=computed, mask=mask)
@@ -336,9 +348,8 @@ def norm(input: Any, ord: float | None = 2.0, dim: Any = None, *, keepdim: bool 
         tensor(5.)
     """
     from mindtorch.linalg import vector_norm
-    dims = _canonical_dim(dim, input.dim())
     filled = _filled(input, mask, inf if ord == -inf else 0)
-    return vector_norm(filled, ord, dims, bool(keepdim), dtype=dtype)
+    return vector_norm(filled, ord, _canonical_dim(dim, input.dim()), bool(keepdim), dtype=dtype)
 
 
 @without_autocast
@@ -366,10 +377,11 @@ def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: A
         >>> torch.masked.logsumexp(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
         tensor(0.6931)
     """
+    dims = _canonical_dim(dim, input.dim())
     if input.dtype is mindtorch.bool:
         _limit("logsumexp", input, mask)            # refuses it
     numbers = input if input.is_floating_point() or input.is_complex() else input.to(float32)
-    total = _filled(numbers, mask, -inf, dtype).logsumexp(_canonical_dim(dim, input.dim()), keepdim)
+    total = _filled(numbers, mask, -inf, dtype).logsumexp(dims, keepdim)
     return total.to(dtype or input.dtype)
 
 
@@ -399,6 +411,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = No
         >>> torch.masked.softmax(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
         tensor([0.5000, 0.0000, 0.5000])
     """
+    dim = _one_dim(dim, input)
     return _filled(input, mask, _limit("amax", input, mask), dtype).softmax(dim)
 
 
@@ -410,6 +423,7 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None 
         >>> torch.masked.log_softmax(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
         tensor([-0.6931,    -inf, -0.6931])
     """
+    dim = _one_dim(dim, input)
     return _filled(input, mask, _limit("amax", input, mask), dtype).log_softmax(dim)
 
 
@@ -421,6 +435,7 @@ def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = No
         >>> torch.masked.softmin(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
         tensor([0.5000, 0.0000, 0.5000])
     """
+    dim = _one_dim(dim, input)
     return (-_filled(input, mask, _limit("amin", input, mask), dtype)).softmax(dim)
 
 

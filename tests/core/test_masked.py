@@ -167,3 +167,23 @@ def test_dtypes_of_reductions(given, dtype):
     for ours, theirs in zip(outcomes(mindtorch), outcomes(torch), strict=True):
         assert ours[0] == theirs[0]
         assert ours[1] == pytest.approx(theirs[1], rel=2e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("dim", [None, 1, -3, (0,), (0, 0), "x"])
+@pytest.mark.parametrize("mask", [None, (), (1,), (3,)])
+@pytest.mark.parametrize("name", ["sum", "prod", "amin", "argmax", "mean", "median", "var", "norm", "logsumexp", "softmax",
+                                  "cumsum"])
+def test_which_fault_is_found_first(name, mask, dim):
+    """Sums, products, softmax and scans look at the dimensions first, others at the mask."""
+    def outcomes(library):
+        found = []
+        for shape, dtype in (((), "float32"), ((), "bool"), ((2,), "float32"), ((2, 3), "float32")):
+            x = library.ones(shape).to(getattr(library, dtype))
+            given = None if mask is None else library.ones(mask, dtype=library.bool)
+            try:
+                arguments = (x, 2.0, dim) if name == "norm" else (x, dim)
+                found.append(getattr(library.masked, name)(*arguments, mask=given).tolist())
+            except (RuntimeError, TypeError, ValueError, IndexError) as error:
+                found.append(type(error).__name__.replace("NotImplementedError", "RuntimeError"))
+        return found
+    assert str(outcomes(mindtorch)) == str(outcomes(torch))
