@@ -403,3 +403,21 @@ def test_writing_to_a_change_leaves_no_history_of_it(function, device):
         assert change._base is None
         return change, grad
     agree(result(mindtorch, device), result(torch, "cpu"))
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "enable_grad", "inference_mode"])
+@pytest.mark.parametrize("function", [
+    lambda x: x[0], lambda x: x, lambda x: x.t(), lambda x: x.exp(), lambda x: x.detach(),
+    lambda x: x.unsqueeze(0).expand(2, 2, 2)])
+def test_flags_of_results_that_are_primals_or_views_of_them(function, mode, device):
+    """A view is one that was made in the caller's mode: of a tensor that requires a gradient it says so, too."""
+    def flags(lib, device):
+        leaf = lib.tensor([[1.5, -2.0], [0.5, 0.25]], device=device, requires_grad=True)
+        found = []
+        for x in (leaf, leaf.detach(), leaf * 2, (leaf * 2)[:]):
+            with getattr(lib, mode)():
+                aux = lib.func.grad_and_value(lambda x: (x.sum(), function(x)), has_aux=True)(x)[1][1]
+                results = (*lib.func.jvp(function, (x,), (x * 2,)), lib.func.vjp(function, x)[0], aux)
+            found += [(each.requires_grad, each.is_leaf) for each in results]
+        return found
+    assert flags(mindtorch, device) == flags(torch, "cpu")

@@ -171,8 +171,8 @@ def test_dtypes_of_reductions(given, dtype):
 
 @pytest.mark.parametrize("dim", [None, 1, -3, (0,), (0, 0), "x"])
 @pytest.mark.parametrize("mask", [None, (), (1,), (3,)])
-@pytest.mark.parametrize("name", ["sum", "prod", "amin", "argmax", "mean", "median", "var", "norm", "logsumexp", "softmax",
-                                  "cumsum"])
+@pytest.mark.parametrize("name", [
+    "sum", "prod", "amin", "argmax", "mean", "median", "var", "norm", "logsumexp", "softmax", "cumsum"])
 def test_which_fault_is_found_first(name, mask, dim):
     """Sums, products, softmax and scans look at the dimensions first, others at the mask."""
     def outcomes(library):
