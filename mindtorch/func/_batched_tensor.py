@@ -139,6 +139,8 @@ def all_samples(tensor: Any, levels: tuple[Level, ...]) -> Any:
 
 def remove_batch_dims(tensor: Any, levels: tuple[Level, ...]) -> Any:
     """`tensor` with the batches of `levels` as its first dimensions."""
+    if not levels:
+        return tensor
     own = levels_of(tensor)
     left = tuple(level for level in own if level not in levels)
     union = tuple(sorted({*own, *levels}, key=lambda level: level.number))

@@ -69,7 +69,8 @@ def _recorded(primals):
 def _tracked_copies(values, own):
     """The tree of copies for tensors, and a list of them; those that are leaves are added to `own`, a dictionary.
 
-    It has, by the id of a copy, the copy and the tensor whose memory it shows.
+    It has, by the id of a copy, the copy and the tensor whose memory it shows. Of the other copies, which are views, it
+    has the bases, by ("base", id); and of all copies the originals, by ("copy", id).
     """
     leaves, spec = tree_flatten(values)
     levels = tuple(running_levels())
@@ -78,8 +79,11 @@ def _tracked_copies(values, own):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
         value = all_samples(leaf, levels) if levels else leaf
         tracked = separate_copy(_outside_inference(value))
+        own["copy", id(tracked)] = tracked, leaf
         if tracked.is_leaf:
             own[id(tracked)] = tracked, value
+        else:
+            own["base", id(tracked._base)] = tracked._base, tracked._base
         leaves[i] = as_batched(tracked, levels)
     return tree_unflatten(leaves, spec), leaves
 
@@ -127,27 +131,40 @@ def _with_history_of_products(changes, outputs, leaves, own):
     def with_history(change, output):
         if value_of(change).requires_grad and _has_other_leaves(change, own):
             return change
-        if any(node.name() in _PRODUCTS and not origins.isdisjoint(_nodes_behind(node, origins))
-               for node in _nodes_behind(value_of(output).grad_fn, origins)):
-            never = mindtorch.zeros((), dtype=mindtorch.bool, device=change.device)
-            return change.detach() + sum(mindtorch.where(never, leaf, 0).sum().to(change.dtype) for leaf in tied
-                                         if leaf.is_complex() <= change.is_complex())
-        return change
+        reached = {origin for node in _nodes_behind(value_of(output).grad_fn, origins) if node.name() in _PRODUCTS
+                   for origin in origins.intersection(_nodes_behind(node, origins))}
+        never = mindtorch.zeros((), dtype=mindtorch.bool, device=change.device)
+        # These are products, too, for a derivative of the derivative.
+        zeros = [(mindtorch.where(never, leaf, 0) * 1).sum().to(change.dtype) for leaf in tied
+                 if value_of(leaf).grad_fn in reached and leaf.is_complex() <= change.is_complex()]
+        return change.detach() + sum(zeros) if zeros else change
     return [with_history(change, output) for change, output in zip(changes, outputs, strict=True)]
 
 
-def _results(tree, own):
-    """The tree with detached tensors, where they depend on nothing outside this call; under no_grad all are."""
+def _results(tree, own, primals_themselves=True):
+    """The tree with detached tensors, where they depend on nothing outside this call; under no_grad all are.
+
+    A copy that is a result is the original, or a view of it.
+    """
     keep = mindtorch.is_grad_enabled()
-    return tree_map(lambda leaf: _without_history(leaf, own, keep) if isinstance(leaf, mindtorch.Tensor)
-                    and value_of(leaf).requires_grad and not (keep and _has_other_leaves(leaf, own)) else leaf, tree)
+
+    def result_of(leaf):
+        if not isinstance(leaf, mindtorch.Tensor) or not value_of(leaf).requires_grad:
+            return leaf
+        if primals_themselves and ("copy", id(leaf)) in own:
+            return own["copy", id(leaf)][1]
+        return leaf if keep and _has_other_leaves(leaf, own) else _without_history(leaf, own)
+    return tree_map(result_of, tree)
 
 
-def _without_history(tensor, own, as_view):
-    """The tensor detached; a view of a copy in `own` is one of the original, so that writes go both ways."""
+def _without_history(tensor, own):
+    """The tensor detached; a view of a copy is one of the original, so that writes go both ways.
+
+    Of an original that requires a gradient it says so, too, as other views that are made under no_grad.
+    """
     base = tensor if tensor._base is None else tensor._base
-    copy, original = own.get(id(base), (None, None))
-    if (as_view and copy is base and not original.is_inference() and tensor.dtype == original.dtype
+    copy, original = own.get(id(base)) or own.get(("base", id(base)), (None, None))
+    if (copy is base and not original.is_inference() and tensor.dtype == original.dtype
             and tensor.is_conj() == original.is_conj() and tensor.is_neg() == original.is_neg()):
         return original.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
     return tensor.detach()
@@ -334,8 +351,11 @@ def jvp(func: Any, primals: Any, tangents: Any, *, strict: bool = False, has_aux
         check_dual(primal, tangent)
     output, aux, own, along, leaves = _linearized(func, primals, has_aux, name, strict)
     changes, spec = tree_flatten(along(tree_leaves(tangents)))
+    # A write to one is a write to it alone, unless it is a view of a tangent.
+    known = {id(each) for tangent in tree_leaves(tangents) for each in (tangent, getattr(tangent, "_base", None))}
+    changes = [each if each._base is None or id(each._base) in known else each.clone() for each in changes]
     changes = tree_unflatten(_with_history_of_products(changes, tree_leaves(output), leaves, own), spec)
-    results = _results((output, changes, aux), own)
+    results = _results((output, changes, aux), own, primals_themselves=False)
     return results if has_aux else results[:2]
 
 

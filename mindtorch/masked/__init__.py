@@ -82,6 +82,11 @@ def _canonical_dim(dim, ndim):
     return tuple(sorted(dims))
 
 
+def _one_dim(dim, input):
+    """The first of them, counted from 0."""
+    return _canonical_dim(dim, input.dim())[0]
+
+
 def _input_mask(input, *args, mask=None, **kwargs):
     """The mask in the shape of the input."""
     if mask is None:
@@ -161,7 +166,8 @@ def sum(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any
         >>> torch.masked.sum(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor(4.)
     """
-    return _filled(input, mask, 0, dtype).sum(_canonical_dim(dim, input.dim()), keepdim=bool(keepdim), dtype=dtype)
+    dims = _canonical_dim(dim, input.dim())
+    return _filled(input, mask, 0, dtype).sum(dims, keepdim=bool(keepdim), dtype=dtype)
 
 
 @_of_layouts
@@ -175,8 +181,9 @@ def prod(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
     """
     if dtype is None and not (input.is_floating_point() or input.is_complex()):
         dtype = mindtorch.int64
+    dims = _canonical_dim(dim, input.dim())
     result = _filled(input, mask, 1, dtype)
-    for d in reversed(_canonical_dim(dim, input.dim())):
+    for d in reversed(dims):
         result = result.prod(d, keepdim=bool(keepdim))
     return result
 
@@ -189,6 +196,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = 
         >>> torch.masked.cumsum(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor([1., 1., 4.])
     """
+    dim = _one_dim(dim, input)
     return _filled(input, mask, 0, dtype).cumsum(dim, dtype=dtype or input.dtype)
 
 
@@ -200,6 +208,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
         >>> torch.masked.cumprod(torch.tensor([2.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor([2., 2., 6.])
     """
+    dim = _one_dim(dim, input)
     return _filled(input, mask, 1, dtype).cumprod(dim, dtype=dtype or input.dtype)
 
 
@@ -212,8 +221,8 @@ def amax(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
         >>> torch.masked.amax(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor(3.)
     """
-    dims = _canonical_dim(dim, input.dim())
-    return _filled(input, mask, _limit("amax", input, mask), dtype).amax(dims, bool(keepdim))
+    filled = _filled(input, mask, _limit("amax", input, mask))
+    return filled.amax(_canonical_dim(dim, input.dim()), bool(keepdim)).to(dtype or input.dtype)
 
 
 @_of_layouts
@@ -225,8 +234,8 @@ def amin(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
         >>> torch.masked.amin(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([False, True, True]))
         tensor(3.)
     """
-    dims = _canonical_dim(dim, input.dim())
-    return _filled(input, mask, _limit("amin", input, mask), dtype).amin(dims, bool(keepdim))
+    filled = _filled(input, mask, _limit("amin", input, mask))
+    return filled.amin(_canonical_dim(dim, input.dim()), bool(keepdim)).to(dtype or input.dtype)
 
 
 def argmax(input: Any, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None,
@@ -237,7 +246,7 @@ def argmax(input: Any, dim: int | None = None, *, keepdim: bool | None = False, 
         >>> torch.masked.argmax(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor(2.)
     """
-    filled = _filled(input, mask, _limit("argmax", input, mask), dtype)
+    filled = _filled(input, mask, _limit("argmax", input, mask))
     return filled.argmax(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -249,7 +258,7 @@ def argmin(input: Any, dim: int | None = None, *, keepdim: bool | None = False, 
         >>> torch.masked.argmin(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([False, True, True]))
         tensor(2.)
     """
-    filled = _filled(input, mask, _limit("argmin", input, mask), dtype)
+    filled = _filled(input, mask, _limit("argmin", input, mask))
     return filled.argmin(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -271,6 +280,7 @@ def mean(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
     """
     if not (dtype or input.dtype).is_floating_point and not (dtype or input.dtype).is_complex:
         raise ValueError(f"mean expects dtype to be floating point or complex, got {dtype or input.dtype}")
+    mask = mask if mask is None else _input_mask(input, mask=mask)
     total = sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask)
     return total / _count(input, dim, bool(keepdim), mask)
 
@@ -283,8 +293,9 @@ def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = Non
         >>> torch.masked.median(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor(1.)
     """
+    dim = _one_dim(dim, input)
     if input.is_floating_point():
-        return _filled(input, mask, nan, dtype).nanmedian(dim, bool(keepdim))[0]
+        return _filled(input, mask, nan).nanmedian(dim, bool(keepdim))[0]
     found = median(input.float(), dim, keepdim=keepdim, mask=mask)
     if found.isnan().any():
         raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
@@ -303,14 +314,14 @@ def var(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction
     if unbiased is not None and correction is not None:
         raise ValueError("Only one of 'unbiased' or 'correction' can be given")
     correction = (1 if unbiased is None else int(bool(unbiased))) if correction is None else correction
-    if not (dtype or input.dtype).is_floating_point and not (dtype or input.dtype).is_complex:
-        dtype = float32
-    average = mean(input, dim, keepdim=True, dtype=dtype, mask=mask)
-    distance = input - average
+    dtype = dtype or (input.dtype if input.is_floating_point() or input.is_complex() else float32)
+    computed = dtype if dtype.is_floating_point or dtype.is_complex else float32
+    mask = mask if mask is None else _input_mask(input, mask=mask)
+    distance = input - sum(input, dim, keepdim=True, dtype=dtype, mask=mask) / _count(input, dim, True, mask)
     squares = distance * distance if not distance.is_complex() else distance * distance.conj()
-    total = sum(squares, dim, keepdim=keepdim, dtype=dtype, mask=mask)
+    total = sum(squares, dim, keepdim=keepdim, dtype=computed, mask=mask)
     count = (_count(input, dim, bool(keepdim), mask) - correction).clamp(min=0)     # a correction may be a fraction
-    return (total / count).to(total.dtype)
+    return (total / count).to(dtype)
 
 
 @without_autocast
@@ -335,8 +346,8 @@ def norm(input: Any, ord: float | None = 2.0, dim: Any = None, *, keepdim: bool 
         tensor(5.)
     """
     from mindtorch.linalg import vector_norm
-    dims = _canonical_dim(dim, input.dim())
-    return vector_norm(_filled(input, mask, inf if ord == -inf else 0, dtype), ord, dims, bool(keepdim))
+    filled = _filled(input, mask, inf if ord == -inf else 0)
+    return vector_norm(filled, ord, _canonical_dim(dim, input.dim()), bool(keepdim), dtype=dtype)
 
 
 @without_autocast
@@ -364,10 +375,11 @@ def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: A
         >>> torch.masked.logsumexp(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
         tensor(0.6931)
     """
+    dims = _canonical_dim(dim, input.dim())
     if input.dtype is mindtorch.bool:
         _limit("logsumexp", input, mask)            # refuses it
     numbers = input if input.is_floating_point() or input.is_complex() else input.to(float32)
-    total = _filled(numbers, mask, -inf, dtype).logsumexp(_canonical_dim(dim, input.dim()), keepdim)
+    total = _filled(numbers, mask, -inf, dtype).logsumexp(dims, keepdim)
     return total.to(dtype or input.dtype)
 
 
@@ -397,6 +409,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = No
         >>> torch.masked.softmax(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
         tensor([0.5000, 0.0000, 0.5000])
     """
+    dim = _one_dim(dim, input)
     return _filled(input, mask, _limit("amax", input, mask), dtype).softmax(dim)
 
 
@@ -408,6 +421,7 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None 
         >>> torch.masked.log_softmax(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
         tensor([-0.6931,    -inf, -0.6931])
     """
+    dim = _one_dim(dim, input)
     return _filled(input, mask, _limit("amax", input, mask), dtype).log_softmax(dim)
 
 
@@ -419,6 +433,7 @@ def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = No
         >>> torch.masked.softmin(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
         tensor([0.5000, 0.0000, 0.5000])
     """
+    dim = _one_dim(dim, input)
     return (-_filled(input, mask, _limit("amin", input, mask), dtype)).softmax(dim)
 
 

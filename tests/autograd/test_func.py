@@ -383,7 +383,41 @@ def test_who_has_a_history_of_zeros(name, argnums, device):
         second = func.hessian(lambda x, y: f(x, y).sum(), argnums)(x, y)
         value, change = func.jvp(f, (x, y), (y, y))
         per_sample = lib.vmap(lambda row: func.jvp(lambda row: f(row, y), (row,), (y,))[1])(lib.stack([x, x]))
-        found = [*lib.utils._pytree.tree_leaves((forward, second)), value, change, per_sample]
+        twice = func.jacfwd(func.jacfwd(f, argnums), argnums)(x, y)
+        found = [*lib.utils._pytree.tree_leaves((forward, second, twice)), value, change, per_sample]
         grads = [lib.autograd.grad(each.sum(), x, retain_graph=True) for each in found if each.requires_grad]
-        return found, [grad + 0 for grad, in grads]     # torch's zeros are made when they are used
+        # torch's zeros are made when they are used
+        return [each + 0 for each in found], [grad + 0 for grad, in grads]
     agree(result(mindtorch, device), result(torch, "cpu"))
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x.clamp(-1, 1), lambda x: x.exp().sum(-1), lambda x: x.norm(), lambda x: x.logsumexp(-1)])
+def test_writing_to_a_change_leaves_no_history_of_it(function, device):
+    """The change is a tensor of its own, not a view of one that nobody sees."""
+    def result(lib, device):
+        x = lib.tensor([[1.5, -2.0], [0.5, 0.25]], device=device, requires_grad=True)
+        change = lib.func.jvp(function, (x,), (x * 2,))[1]
+        change.zero_()
+        grad, = lib.autograd.grad((change * change).sum(), x, create_graph=True)
+        assert change._base is None
+        return change, grad
+    agree(result(mindtorch, device), result(torch, "cpu"))
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "enable_grad", "inference_mode"])
+@pytest.mark.parametrize("function", [
+    lambda x: x[0], lambda x: x, lambda x: x.t(), lambda x: x.exp(), lambda x: x.detach(),
+    lambda x: x.unsqueeze(0).expand(2, 2, 2)])
+def test_flags_of_results_that_are_primals_or_views_of_them(function, mode, device):
+    """A view is one that was made in the caller's mode: of a tensor that requires a gradient it says so, too."""
+    def flags(lib, device):
+        leaf = lib.tensor([[1.5, -2.0], [0.5, 0.25]], device=device, requires_grad=True)
+        found = []
+        for x in (leaf, leaf.detach(), leaf * 2, (leaf * 2)[:]):
+            with getattr(lib, mode)():
+                aux = lib.func.grad_and_value(lambda x: (x.sum(), function(x)), has_aux=True)(x)[1][1]
+                results = (*lib.func.jvp(function, (x,), (x * 2,)), lib.func.vjp(function, x)[0], aux)
+            found += [(each.requires_grad, each.is_leaf) for each in results]
+        return found
+    assert flags(mindtorch, device) == flags(torch, "cpu")

@@ -524,6 +524,30 @@ def powers_of_a_negative_number(t, make):
     return a.grad
 
 
+@case
+def spectra_of_an_expanded_leaf(t, make):
+    """Its elements are one in memory, which the gradient of windows is that of."""
+    leaf = t.tensor([1., 2.], device=make.device).narrow(0, 0, 1).expand(9).requires_grad_()
+    t.stft(leaf, n_fft=6, hop_length=2, window=t.ones(6, device=make.device), center=False,
+           return_complex=True).abs().square().sum().backward()
+    return leaf.grad
+
+
+@case
+def writes_under_no_grad_to_views_of_a_leaf_that_is_a_view(t, make):
+    """The views become views of the tensor that the leaf is a view of, which requires no gradient."""
+    found = []
+    for write in (lambda view: view.mul_(2), lambda view: view.unsqueeze_(0), lambda view: view):
+        leaf = t.ones(3, device=make.device).reshape(3).requires_grad_()
+        view, other = leaf[:2], leaf.view(-1)
+        with t.no_grad():
+            write(view)
+        for each in (view, other, leaf):
+            grad, = t.autograd.grad(each.sum(), leaf, allow_unused=True)
+            found += [grad is None, each.requires_grad, each.is_leaf]
+    return found
+
+
 @pytest.mark.quick
 @pytest.mark.parametrize("name", CASES)
 def test_as_torch(name, device):

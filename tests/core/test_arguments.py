@@ -39,6 +39,13 @@ torch.squeeze(a, 0) | torch.movedim(a, 0, 1) | torch.nn.functional.max_pool1d(a,
 torch.tensordot(a, a, ([True], [True])) | torch.tensordot(a, a, ([0, 1], [0, True])) | torch.tensordot(a, a, (1, [1]))
 """
 
+# None where torch wants a list of ints and has no default for it; where it has one, None stands for that.
+NO_LIST = """
+torch.flip(w, None) | w.flip(None) | torch.logsumexp(a, None) | a.logsumexp(dim=None) | torch.constant_pad_nd(w, None)
+torch.special.logsumexp(a, None) | a.squeeze(None) | torch.squeeze(a, dim=None) | a.squeeze_(None)
+torch.amax(a, None) | torch.sum(a, None) | torch.roll(w, 1, None)
+"""
+
 # What else torch's parser finds: methods of no tensor, words, an element of a list, arguments that nothing uses.
 PARSED = """
 torch.Tensor.sparse_dim(torch.float32) | torch.Tensor.dense_dim(3) | torch.Tensor.coalesce(3) | torch.Tensor.cuda([1])
@@ -102,7 +109,7 @@ def test_parameters_have_torchs_names(expression):
         assert np.allclose(np.asarray(one), np.asarray(other), atol=1e-6)
 
 
-@pytest.mark.parametrize("expression", expressions(WRONG + DEFAULTS + ONE_NUMBER + PARSED))
+@pytest.mark.parametrize("expression", expressions(WRONG + DEFAULTS + ONE_NUMBER + NO_LIST + PARSED))
 def test_as_torch(expression, device):
     check(expression, device)
 

@@ -143,3 +143,47 @@ def test_median_of_what_is_no_fraction(values, mask, device):
         except ValueError as error:
             return str(error)
     assert median(mindtorch, device) == median(torch, "cpu")
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float64", "complex64"])
+@pytest.mark.parametrize("given", ["bool", "uint8", "int64", "float32", "complex64"])
+def test_dtypes_of_reductions(given, dtype):
+    """Extremes are cast to `dtype`, norms and variances computed in it."""
+    def outcomes(library):
+        x = library.tensor([[1, 2, 0], [3, 1, 1]], dtype=getattr(library, given))
+        mask, wanted = library.tensor([[True, True, False], [True] * 3]), getattr(library, dtype)
+        masked, found = library.masked, []
+        for call in (lambda options: masked.amax(x, 1, **options), lambda options: masked.amin(x, 1, **options),
+                     lambda options: masked.norm(x, 2.0, 1, **options), lambda options: masked.var(x, 1, **options),
+                     lambda options: masked.std(x, 1, **options)):
+            for options in ({"dtype": wanted}, {"dtype": wanted, "mask": mask}):
+                try:
+                    result = call(options)
+                    found.append((str(result.dtype), result.to(library.complex64).tolist()))
+                except (RuntimeError, TypeError, ValueError) as error:
+                    found.append((type(error).__name__.replace("NotImplementedError", "RuntimeError"), []))
+        return found
+    for ours, theirs in zip(outcomes(mindtorch), outcomes(torch), strict=True):
+        assert ours[0] == theirs[0]
+        assert ours[1] == pytest.approx(theirs[1], rel=2e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("dim", [None, 1, -3, (0,), (0, 0), "x"])
+@pytest.mark.parametrize("mask", [None, (), (1,), (3,)])
+@pytest.mark.parametrize("name", [
+    "sum", "prod", "amin", "argmax", "mean", "median", "var", "norm", "logsumexp", "softmax", "cumsum"])
+def test_which_fault_is_found_first(name, mask, dim):
+    """Sums, products, softmax and scans look at the dimensions first, others at the mask."""
+    def outcomes(library):
+        found = []
+        for shape, dtype in (((), "float32"), ((), "bool"), ((2,), "float32"), ((2, 3), "float32")):
+            x = library.ones(shape).to(getattr(library, dtype))
+            given = None if mask is None else library.ones(mask, dtype=library.bool)
+            try:
+                arguments = (x, 2.0, dim) if name == "norm" else (x, dim)
+                found.append(getattr(library.masked, name)(*arguments, mask=given).tolist())
+            except (RuntimeError, TypeError, ValueError, IndexError) as error:
+                found.append(type(error).__name__.replace("NotImplementedError", "RuntimeError"))
+        return found
+    assert str(outcomes(mindtorch)) == str(outcomes(torch))

@@ -405,7 +405,7 @@ class Writer:
                 if self.chance(0.2):
                     texts.reverse()
                 if self.chance(0.25) and symbol in "+-*/%" and isinstance(self.names.get(texts[0]), torch.Tensor) \
-                        and not self.overlaps(*texts):
+                        and not self.overlaps(*texts) and texts[0] in self.writable():
                     self.add(f"{texts[0]} {symbol}= {texts[1]}", f"{symbol}=")
                 else:
                     self.assigned(f"{texts[0]} {symbol} {texts[1]}", symbol)

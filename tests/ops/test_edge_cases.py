@@ -3,7 +3,9 @@
 torch's results, or its refusals, are the expectation.
 """
 import warnings
+from math import inf, nan
 
+import numpy
 import pytest
 import torch
 
@@ -35,6 +37,8 @@ FRACTIONS = {
     "scatter_": lambda lib, d: flags(lib, d).scatter_(0, lib.tensor([1], device=d), 0.5),
     "pad": lambda lib, d: lib.nn.functional.pad(flags(lib, d), (1, 1), value=0.5),
     "prod": lambda lib, d: lib.tensor([0.5, 0.25], device=d).prod(dtype=lib.bool),
+    "prod beyond int8": lambda lib, d: lib.tensor([100, 100, 3], dtype=lib.int32, device=d).prod(0, dtype=lib.int8),
+    "prod of all beyond int8": lambda lib, d: lib.tensor([100, 3], dtype=lib.int32, device=d).prod(dtype=lib.int8),
     "prod with a zero": lambda lib, d: lib.tensor([0.5, 0.0], device=d).prod(0, dtype=lib.bool),
 }
 NEAREST = {
@@ -882,3 +886,15 @@ def test_detach_in_place_in_inference_mode_changes_nothing(device):
             assert x.detach_() is x
             assert x[:1].detach_().requires_grad            # a view is not looked at, either
         assert x.requires_grad
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("exponent", [-2, -1, -0.5, 0.5, 2, 3])
+def test_powers_of_infinite_complex_numbers(exponent, dtype, device):
+    """Roots, reciprocals and products, as in torch: a power by logarithms has other infinities and NaN."""
+    parts = (0.0, -0.0, 1.0, -1.5, inf, -inf, nan)
+    values = [complex(real, imaginary) for real in parts for imaginary in parts]
+    expected = torch.tensor(values, dtype=getattr(torch, dtype)) ** exponent
+    found = mindtorch.tensor(values, dtype=getattr(mindtorch, dtype), device=device) ** exponent
+    numpy.testing.assert_allclose(found.cpu().numpy().view(expected.real.numpy().dtype),
+                                  expected.numpy().view(expected.real.numpy().dtype), rtol=1e-6)

@@ -465,3 +465,38 @@ def test_gradients_where_a_determinant_has_no_logarithm(name, matrix, device):
     ours, theirs = gradient(mindtorch, device), gradient(torch, "cpu")
     if device == "cpu" or numpy.isfinite(theirs).all():
         numpy.testing.assert_allclose(ours, theirs, 1e-6)
+
+
+def outcome(call):
+    """The dtype and the elements of a result, or the type and the words of an error."""
+    try:
+        found = call()
+    except (RuntimeError, TypeError) as error:
+        return type(error).__name__.replace("NotImplementedError", "RuntimeError"), str(error)
+    return str(found.dtype), numpy.round(found.tolist(), 2).tolist()
+
+
+@pytest.mark.parametrize("computed", ["int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("given", ["bool", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
+                                   "complex128"])
+def test_dtypes_that_norms_are_computed_in(given, computed):
+    """One that holds all numbers of the operand, and is of its kind."""
+    def outcomes(lib):
+        matrix, dtype = lib.tensor([[1, 2], [0, 1]], dtype=getattr(lib, given)), getattr(lib, computed)
+        linalg = lib.linalg
+        calls = (lambda: linalg.vector_norm(matrix, dtype=dtype), lambda: lib.norm(matrix, 1, dtype=dtype),
+                 lambda: linalg.norm(matrix, dtype=dtype), lambda: linalg.norm(matrix, 1, -1, dtype=dtype),
+                 lambda: linalg.matrix_norm(matrix, dtype=dtype), lambda: linalg.matrix_norm(matrix, 1, dtype=dtype),
+                 lambda: linalg.norm(matrix, "nuc", dtype=dtype), lambda: lib.nansum(matrix, dtype=dtype),
+                 lambda: lib.nanmean(matrix, dtype=dtype))
+        return [outcome(call) for call in calls]
+    assert outcomes(mindtorch) == outcomes(torch)
+
+
+@pytest.mark.parametrize("shapes", [((3, 0), (0,), (3, 2)), ((0, 0), (0,), (0, 2)), ((2, 0, 0), (2, 0), (2, 0, 2))])
+def test_a_product_of_no_reflections_requires_a_gradient(shapes, device):
+    def result(lib, device):
+        reflectors, tau, other = (lib.ones(shape, device=device) for shape in shapes)
+        return [lib.ormqr(a.requires_grad_(), b, other).requires_grad for a, b in
+                ((reflectors.clone(), tau), (reflectors, tau.clone().requires_grad_()))]
+    assert result(mindtorch, device) == result(torch, "cpu") == [True, True]

@@ -97,13 +97,14 @@ cdef int forbid_inplace(TensorBase view, str refusal) except -1:
 cdef Node current_grad_fn(TensorBase tensor):
     """The node that made the tensor. A view gets a new one after an in-place write to its base."""
     cdef AutogradMeta meta = <AutogradMeta>tensor.autograd
-    cdef AutogradMeta base_meta
-    if tensor.base is not None and tensor.base.autograd is not None:
-        base_meta = <AutogradMeta>tensor.base.autograd
-        if base_meta.grad_fn is not None and is_differentiable_dtype(tensor.dtype):
-            if meta is None or meta.grad_fn is None or meta.attr_version != version_of(tensor):
-                return regenerate_grad_fn(tensor)
-    return None if meta is None else meta.grad_fn
+    if tensor.base is None or not is_differentiable_dtype(tensor.dtype):
+        return None if meta is None else meta.grad_fn
+    if meta is None or meta.grad_fn is None:
+        if tensor.base.autograd is None or (<AutogradMeta>tensor.base.autograd).grad_fn is None:
+            return None
+    elif meta.attr_version == version_of(tensor):
+        return meta.grad_fn
+    return regenerate_grad_fn(tensor)
 
 
 cdef Node regenerate_grad_fn(TensorBase view):

@@ -15,6 +15,7 @@ cdef struct Conversion:
     int parameter               # of the function
     ArgumentType type
     bint takes_int              # a list of ints, for which a number may stand
+    bint takes_none             # a list of ints with a default, for which None may stand
     bint tested                 # the overload's tests have checked the type
     int position                # as the caller counts; 0: keyword only
     int argument                # the operator's argument

@@ -92,6 +92,7 @@ cdef Overload read_overload(tuple spec, OperatorFunction function):
         conversion.parameter, conversion.argument = parameter, argument
         conversion.type = <ArgumentType><int>ARGUMENT_TYPES[kind]
         conversion.takes_int = kind.startswith("int[n]")
+        conversion.takes_none = kind.endswith("?") or function.defaults[parameter] is not REQUIRED
         conversion.tested = parameter in tested
         conversion.position = 0 if parameter >= function.positional_count else parameter + 1 - function.is_method
         conversion.second = <SecondConversion><int>SECOND_CONVERSIONS[second[0]] if second else NO_SECOND
@@ -355,6 +356,8 @@ cdef int convert_argument(OperatorFunction function, const Conversion *conversio
     elif type == INT_LIST or type == OPTIONAL_INT or type == BOOL_LIST:
         shape = new_shape(storage)
         if type == INT_LIST:
+            if value is None and not conversion.takes_none:
+                raise_wrong_type(value, where, name, position, "tuple of ints")
             parse_optional_ints(value, conversion.takes_int, shape, where, name, position)
         elif type == OPTIONAL_INT:
             parse_optional_int(value, shape, where, name, position)

@@ -3,10 +3,12 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp
 
+from mindtorch._core import hooks
+
 from mindtorch._core.operators.operator cimport mv, raise_not_implemented, real_dtype, to_complex_dtype
 from mindtorch._core.rules.infer cimport bmm, broadcast, broadcast_shapes, same_shape, wrap_dim
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, FLOAT_KIND, INT_KIND, KIND, BFloat16, Bool, Half, Scalar, ScalarType, Undefined, dtype_name,
+    COMPLEX_KIND, DTYPES, FLOAT_KIND, INT_KIND, KIND, BFloat16, Bool, Half, Scalar, ScalarType, Undefined, dtype_name,
     is_float8,
 )
 from mindtorch._core.tensor.tensor cimport Shape, shape_text
@@ -299,12 +301,8 @@ cdef int check_norm(TensorBase self, const Scalar *ord, const Shape *dim, Scalar
     if KIND[<int>self.dtype] < FLOAT_KIND:
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
                            f"{dtype_name(self.dtype)}")
-    if dtype != Undefined and KIND[<int>dtype] < FLOAT_KIND:
-        raise RuntimeError("linalg.vector_norm: dtype should be floating point or complex. Got "
-                           f"{dtype_name(dtype)}")
-    if dtype != Undefined and (KIND[<int>dtype] == COMPLEX_KIND) != (KIND[<int>self.dtype] == COMPLEX_KIND):
-        kind = "real" if KIND[<int>dtype] == COMPLEX_KIND else "complex"
-        raise RuntimeError(f"linalg.vector_norm: dtype should be {kind} for {kind} inputs, but got {dtype_name(dtype)}")
+    if dtype != Undefined:
+        hooks.check_norm_dtype("linalg.vector_norm", DTYPES[<int>self.dtype], DTYPES[<int>dtype])
     return check_norm_of_empty(self, ord.real, dim) if self.numel == 0 else 0
 
 

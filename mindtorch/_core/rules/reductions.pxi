@@ -17,7 +17,9 @@ cdef int histogram(Shape *shape, int64_t bins) except -1:
 
 
 cdef ScalarType nansum_operand_dtype(TensorBase self, ScalarType dtype) except *:
-    """The result's dtype; self's where self may have NaN and the result has none."""
+    """The result's dtype; self's where self may have NaN and the result has none. Refuses complex results of floats."""
+    if KIND[<int>self.dtype] == FLOAT_KIND:
+        check_kernel_not_complex(dtype, "nansum_cpu")
     return self.dtype if KIND[<int>self.dtype] == FLOAT_KIND and KIND[<int>dtype] < FLOAT_KIND else dtype
 
 

@@ -794,17 +794,17 @@ def movedim(input, source, destination):
 
 # --- dimensions of size 1, expansion ---------------------------------------------------------------------------------
 
-def squeeze(input, dim=None):
+def squeeze(input, dim=...):
     """The tensor without its dimensions of size 1: all of them, or those among `dim`."""
     cdef TensorBase self = require_tensor(input, b"squeeze", b"input", 1)
     cdef Shape dims
     cdef int i
-    if dim is None:
+    if dim is ...:
         dims.ndim = self.ndim
         for i in range(self.ndim):
             dims.sizes[i] = i
     else:
-        if isinstance(dim, str):
+        if dim is None or isinstance(dim, str):
             raise_no_overload(b"squeeze", (dim,), {}, " * ()\n * (int dim)\n * (tuple of ints dim)\n")
         parse_ints(dim, &dims, b"squeeze", b"dim", 1)
     return squeeze_dims(self, &dims)
@@ -1028,7 +1028,7 @@ cdef TensorBase adopt_view(TensorBase self, TensorBase view):
     return self
 
 
-def squeeze_(TensorBase self, dim=None):
+def squeeze_(TensorBase self, dim=...):
     return adopt_view(self, squeeze(self, dim))
 
 

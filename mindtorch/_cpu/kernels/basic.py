@@ -42,6 +42,16 @@ def power(base, exponent):
     return np.where(negative, inverse, result)
 
 
+_POWERS = {0.5: np.sqrt, -0.5: lambda x: np.divide(1, np.sqrt(x)), -1: lambda x: np.divide(1, x),
+           -2: lambda x: np.divide(1, x * x)}
+
+
+def power_by_number(base, exponent):
+    """torch's roots and reciprocals of complex numbers are no powers, and so have other infinities."""
+    special = _POWERS.get(complex(exponent)) if base.dtype.kind == "c" else None
+    return special(base) if special else power(base, exponent)
+
+
 def ldexp(x, exponent):
     """x times 2 to that power, which may be beyond the dtype where it is an integer."""
     whole = x.dtype.kind == "f" and (_is_integral(exponent) or exponent.dtype.kind == "b")

@@ -34,7 +34,7 @@ def deviation_and_mean(x, dim, correction, keepdim):
 
 
 def product(x, dim, keepdim):
-    return np.prod(x, axis=dim, keepdims=keepdim) if x.ndim else x
+    return np.prod(x, axis=dim, keepdims=keepdim, dtype=x.dtype) if x.ndim else x
 
 
 def log_sum_exp(x, dim, keepdim):

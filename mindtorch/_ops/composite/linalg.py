@@ -5,6 +5,7 @@ from numbers import Real
 from operator import index
 
 from mindtorch import return_types
+from mindtorch._core import hooks
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autograd.node import is_grad_enabled
@@ -12,7 +13,17 @@ from mindtorch._core.errors import NOT_INVERTIBLE, RANK_DEFICIENT, raise_first_f
 from mindtorch._core.formats import contiguous_format
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
 from mindtorch._core.rules.infer import warn_of_resizing
-from mindtorch._core.tensor.dtype import _can_cast, bfloat16, complex64, complex128, float16, float32, float64, int64
+from mindtorch._core.tensor.dtype import (
+    _can_cast,
+    _promote_types,
+    bfloat16,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int64,
+)
 from mindtorch._core.tensor.dtype import bool as bool_
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.factories import randn as _randn
@@ -67,7 +78,8 @@ def require_matrices(A, op, square=False):
     if A.dim() < 2:
         raise RuntimeError(f"{op}: The input tensor A must have at least 2 dimensions.")
     if not (A.is_floating_point() or A.is_complex()):
-        raise RuntimeError(f"{op}: Expected a floating point or complex tensor as input. Got {A.dtype}")
+        raise RuntimeError(f"{op}: Expected a floating point or complex tensor as input. Got "
+                           f"{scalar_type(A.dtype)}")
     if square and A.shape[-1] != A.shape[-2]:
         raise RuntimeError(f"{op}: A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} "
                            "matrices")
@@ -322,7 +334,8 @@ def ormqr(input, input2, input3, left=True, transpose=False):
     if input3.dim() >= 2 and input2.shape[-1] != min(input3.shape[side], input.shape[-1]):
         raise RuntimeError("torch.ormqr: tau.shape[-1] must be equal to "
                            f"min(other.shape[{side}], input.shape[-1])")
-    return by_columns(_multiplied(input, input2, input3, left, transpose))
+    product = by_columns(_multiplied(input, input2, input3, left, transpose))
+    return product if input2.numel() else with_history_of(product, input, input2)
 
 
 def _multiplied(input, input2, input3, left, transpose):
@@ -766,6 +779,21 @@ def _two_dims(A, dim):
     return first, second
 
 
+def _check_norm_dtype(function, given, dtype):
+    """Refuses a `dtype` to compute a norm in that cannot hold all numbers of the operand's, or is not of its kind."""
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(f"{function}: dtype should be floating point or complex, but got {scalar_type(dtype)}")
+    if dtype.is_complex != given.is_complex:
+        kind = "complex" if given.is_complex else "real"
+        raise RuntimeError(f"{function}: dtype should be {kind} for {kind} inputs, but got {scalar_type(dtype)}")
+    if _promote_types(given, dtype) is not dtype:
+        raise RuntimeError(f"{function}: the dtype of the input ({scalar_type(given)}) should be convertible without "
+                           f"narrowing to the specified dtype ({scalar_type(dtype)})")
+
+
+hooks.check_norm_dtype = _check_norm_dtype
+
+
 @with_out(same_dtype=True)
 @with_autocast_policy("linalg_matrix_norm")
 def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
@@ -775,6 +803,7 @@ def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     if (ord == "nuc" or ord in (2, -2)) and input.dtype in (float16, bfloat16):
         raise RuntimeError("linalg.matrix_norm: Low precision dtypes not supported. Got " + scalar_type(input.dtype))
     if dtype is not None:
+        _check_norm_dtype("linalg.matrix_norm", input.dtype, dtype)
         input = input.to(dtype)
     if ord == "fro":
         return _vector_norm(input, 2, (first, second), keepdim)

@@ -56,9 +56,12 @@ var, std, var_mean, std_mean = (_moment(name) for name in ("var", "std", "var_me
 def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """The mean of the elements that are not NaN."""
     _require_tensors("nanmean", input=input)
-    if not input.is_floating_point():
+    if not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got "
                            f"{_name(input.dtype)}")
+    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError("nanmean(): could not infer output dtype. Optional dtype must be either a floating point or "
+                           f"complex dtype. Got: {_name(dtype)}")
     count = input.isnan().logical_not().sum(dim, keepdim)
     total = _OPS["nansum"](input, dim, keepdim, dtype=dtype, out=out)
     return total / count if out is None else total.div_(count)

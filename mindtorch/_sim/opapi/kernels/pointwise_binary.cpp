@@ -62,6 +62,20 @@ C product(C a, C b) {
   }
 }
 
+/* Of complex numbers torch computes these as products, roots and quotients, which differ at infinity. */
+template <class C>
+C powerByNumber(C base, C exponent) {
+  if constexpr (std::is_same<C, Complex>::value) {
+    if (exponent == 2.0) return product(base, base);
+    if (exponent == 3.0) return product(product(base, base), base);
+    if (exponent == -2.0) return divide(C(1), product(base, base));
+    if (exponent == -1.0) return divide(C(1), base);
+    if (exponent == 0.5) return std::sqrt(base);
+    if (exponent == -0.5) return divide(C(1), std::sqrt(base));
+  }
+  return power(base, exponent);
+}
+
 SIM_ELEMENT(PlusScalar, 1, kAll, 1, add(x, p[0]))
 SIM_ELEMENT(MinusScalar, 1, kAll, 1, subtract(x, p[0]))
 SIM_ELEMENT(Mul, 2, kAll, 0, product(x, y))
@@ -73,7 +87,7 @@ SIM_ELEMENT(TruncDivScalar, 1, kLibm | kReals, 1, truncDivide(x, p[0]))
 SIM_ELEMENT(FloorDiv, 2, kLibm | kReals, 0, floorDivide(x, y))
 SIM_ELEMENT(FloorDivScalar, 1, kLibm | kReals, 1, floorDivide(x, p[0]))
 SIM_ELEMENT(Pow, 2, kLibm | kAll, 0, power(x, y))
-SIM_ELEMENT(PowScalar, 1, kLibm | kAll, 1, power(x, p[0]))
+SIM_ELEMENT(PowScalar, 1, kLibm | kAll, 1, powerByNumber(x, p[0]))
 SIM_ELEMENT(ScalarPow, 1, kLibm | kAll, 1, power(p[0], x))
 
 /* Rounding modes of aclnnDivMod: 0 none, 1 towards zero, 2 down. The attribute follows the second operand. */
