@@ -4,6 +4,7 @@ Dimensions of one element are left out: nothing goes by their strides. So are Fo
 order that torch's library for them has on this machine. Matrices that LAPACK computes lie by columns.
 """
 import random
+import warnings
 
 import numpy as np
 import pytest
@@ -257,3 +258,16 @@ def test_expanded_operands_that_are_cast(dtype, device):
         columns = lib.ones(3, 2, device=where).to(getattr(lib, dtype)).t()
         return lib.xlogy(expanded, columns).stride(), lib.xlogy(columns, expanded).stride()
     assert made(mindtorch, device) == made(torch, "cpu")
+
+
+@pytest.mark.parametrize("shape", [(3,), (0,), (4, 2, 2, 2)])
+def test_what_is_joined_into_a_tensor_of_another_shape_stays_channels_last(shape, device):
+    def strides(lib, where):
+        x = lib.arange(16, dtype=lib.int16, device=where).reshape(2, 2, 2, 2)
+        x = x.contiguous(memory_format=lib.channels_last)
+        out = lib.ones(shape, device=where)
+        return [lib.cat(tensors, 0, out=out.clone()).stride() for tensors in ([x], [x, x], [x, x.contiguous()])]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")                 # of an out= that has elements
+        assert strides(mindtorch, device) == strides(torch, "cpu")

@@ -565,8 +565,10 @@ cdef TensorBase channels_last_output(TensorBase out, const Shape *shape, ScalarT
     cdef int64_t strides[MAX_DIMS]
     cdef int64_t stride
     cdef int i
-    if out is not None or not (is_channels_last(a) or is_channels_last(b)):
+    if not (is_channels_last(a) or is_channels_last(b)) or (out is not None and has_shape(out, shape)):
         return output_or_temporary(out, shape, dtype, device_type, device_index)
+    if out is not None:                     # it gets the strides of the temporary
+        check_output(out, dtype, device_type, device_index)
     strides[1], stride = 1, shape.sizes[1]
     for i in range(shape.ndim - 1, 1, -1):
         strides[i] = stride

@@ -296,7 +296,7 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
     """The integral of y along `dim` by the trapezoidal rule, over the points `x` or in steps of `dx`."""
     _require_tensors("trapezoid", y=y)
     if y.shape[dim] == 0:
-        return y.sum(dim).to(_OPS["sum"](y).dtype) if y.is_floating_point() else y.sum(dim).float()
+        return y.detach().sum(dim, dtype=y.dtype)
     if x is not None:
         return _trapezoids(y, x, dx, dim, "trapezoid").sum(dim)
     _check_samples(y, x, "trapezoid")
