@@ -191,6 +191,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = 
         >>> torch.masked.cumsum(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor([1., 1., 4.])
     """
+    _canonical_dim(dim, input.dim())
     return _filled(input, mask, 0, dtype).cumsum(dim, dtype=dtype or input.dtype)
 
 
@@ -202,6 +203,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
         >>> torch.masked.cumprod(torch.tensor([2.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor([2., 2., 6.])
     """
+    _canonical_dim(dim, input.dim())
     return _filled(input, mask, 1, dtype).cumprod(dim, dtype=dtype or input.dtype)
 
 
@@ -214,8 +216,8 @@ def amax(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
         >>> torch.masked.amax(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([True, False, True]))
         tensor(3.)
     """
-    dims = _canonical_dim(dim, input.dim())
-    return _filled(input, mask, _limit("amax", input, mask), dtype).amax(dims, bool(keepdim))
+    filled = _filled(input, mask, _limit("amax", input, mask), dtype)
+    return filled.amax(_canonical_dim(dim, input.dim()), bool(keepdim))
 
 
 @_of_layouts
@@ -227,8 +229,8 @@ def amin(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: An
         >>> torch.masked.amin(torch.tensor([1.0, 5.0, 3.0]), 0, mask=torch.tensor([False, True, True]))
         tensor(3.)
     """
-    dims = _canonical_dim(dim, input.dim())
-    return _filled(input, mask, _limit("amin", input, mask), dtype).amin(dims, bool(keepdim))
+    filled = _filled(input, mask, _limit("amin", input, mask), dtype)
+    return filled.amin(_canonical_dim(dim, input.dim()), bool(keepdim))
 
 
 def argmax(input: Any, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None,
@@ -366,10 +368,11 @@ def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: A
         >>> torch.masked.logsumexp(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
         tensor(0.6931)
     """
+    dims = _canonical_dim(dim, input.dim())
     if input.dtype is mindtorch.bool:
         _limit("logsumexp", input, mask)            # refuses it
     numbers = input if input.is_floating_point() or input.is_complex() else input.to(float32)
-    total = _filled(numbers, mask, -inf, dtype).logsumexp(_canonical_dim(dim, input.dim()), keepdim)
+    total = _filled(numbers, mask, -inf, dtype).logsumexp(dims, keepdim)
     return total.to(dtype or input.dtype)
 
 
@@ -399,6 +402,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = No
         >>> torch.masked.softmax(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
         tensor([0.5000, 0.0000, 0.5000])
     """
+    _canonical_dim(dim, input.dim())
     return _filled(input, mask, _limit("amax", input, mask), dtype).softmax(dim)
 
 
@@ -410,6 +414,7 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None 
         >>> torch.masked.log_softmax(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
         tensor([-0.6931,    -inf, -0.6931])
     """
+    _canonical_dim(dim, input.dim())
     return _filled(input, mask, _limit("amax", input, mask), dtype).log_softmax(dim)
 
 
@@ -421,6 +426,7 @@ def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = No
         >>> torch.masked.softmin(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
         tensor([0.5000, 0.0000, 0.5000])
     """
+    _canonical_dim(dim, input.dim())
     return (-_filled(input, mask, _limit("amin", input, mask), dtype)).softmax(dim)
 
 

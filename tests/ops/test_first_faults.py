@@ -53,6 +53,17 @@ x[0].put_(row.short(), x[0].double())
 torch.embedding(x[:0], row)
 torch.embedding(x[:0], row[0])
 torch.take_along_dim(x.t(), index)
+torch.masked.softmax(c, 5, mask=c.bool())
+torch.masked.log_softmax(c, 1, mask=c.bool())
+torch.masked.softmin(x.bool(), 5, mask=x.bool())
+torch.masked.cumsum(x.bool(), 5, mask=x.bool())
+torch.masked.cumprod(x.bool(), 5)
+torch.masked.amax(c, 5, mask=c.bool())
+torch.masked.amin(x.bool(), 5, mask=c.bool())
+torch.masked.logsumexp(x.bool(), 5, mask=c.bool())
+torch.cov(x, fweights=index[0])
+torch.cov(x[:, :0], aweights=x[0, :0])
+torch.cov(x, correction=0, aweights=x[0] * 0)
 """
 
 

@@ -55,7 +55,10 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
     hop_length, win_length = _lengths("stft", described, n_fft, hop_length, win_length)
     if align_to_window:
         lines = lines[:, (n_fft - win_length) // 2:]
-    frames = lines.unfold(1, n_fft, hop_length) * _window("stft", window, win_length, n_fft, lines)
+    row, step = lines.stride()          # not unfold: the gradient of an expanded tensor is that of as_strided in torch
+    windows = lines.as_strided((lines.shape[0], 1 + (lines.shape[1] - n_fft) // hop_length, n_fft),
+                               (row, step * hop_length, step))
+    frames = windows * _window("stft", window, win_length, n_fft, lines)
     onesided = not with_complex if onesided is None else onesided
     if onesided and with_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")

@@ -185,6 +185,8 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     rows = rows if rows.is_floating_point() or rows.is_complex() else rows.to(get_default_dtype())
     weights = _weights(rows, fweights, aweights)
     total = rows.shape[1] if weights is None else weights.sum()
+    if weights is not None and not weights.is_meta and total.item() == 0:
+        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
     mean = rows.mean(1) if weights is None else (rows * weights).sum(1) / total
     if weights is None or correction == 0 or aweights is None:
         freedom = total - correction
