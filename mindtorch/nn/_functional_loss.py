@@ -183,7 +183,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
                            f"{input1.size()}, input2: {input2.size()}, target: {target.size()} ")
-    loss = (-target * (input1 - input2) + margin).clamp(min=0)
+    loss = (-target * (input1 - input2) + float(margin)).clamp(min=0)
     return _reduced(loss, _legacy(size_average, reduce, reduction))
 
 

@@ -1,7 +1,10 @@
 """ctc_loss, fractional pooling, and losses over many classes, beside torch's, on both devices."""
 import numpy as np
 import pytest
+import torch
 from test_functional_networks import agree, numbers, refused_alike
+
+import mindtorch
 
 LABELS = np.array([[1, 2, 2, 3], [3, 3, 1, 2], [2, 1, 1, 1]])
 
@@ -186,3 +189,14 @@ def test_fractional_max_pool_refuses_samples(device):
             x, 2, 2, _random_samples=given.detach()), [numbers(1, 3, 6, 6), abs(numbers(*samples)) / 3], device)
 
 
+
+
+@pytest.mark.parametrize(("dims", "kernel", "padding", "dilation"), [
+    (1, 4, 5, 3), (2, 4, 5, 3), (3, 4, 5, 3), (2, 3, 2, 2), (3, 2, 2, 9), (2, 4, 3, 1), (2, 1, 1, 5)])
+def test_padding_of_a_maximum_is_at_most_half_of_the_kernel_whatever_the_dilation(dims, kernel, padding, dilation,
+                                                                                  device):
+    for lib, where in ((torch, "cpu"), (mindtorch, device)):
+        pool = getattr(lib.nn.functional, f"max_pool{dims}d")
+        assert pool(lib.ones(1, 1, *[20] * dims, device=where), 3, 1, 1, 2).shape == (1, 1, *[18] * dims)
+        with pytest.raises(RuntimeError, match=r"pad(ding)? should be .* half of"):
+            pool(lib.ones(1, 1, *[20] * dims, device=where), kernel, 1, padding, dilation)

@@ -898,3 +898,28 @@ def test_powers_of_infinite_complex_numbers(exponent, dtype, device):
     found = mindtorch.tensor(values, dtype=getattr(mindtorch, dtype), device=device) ** exponent
     numpy.testing.assert_allclose(found.cpu().numpy().view(expected.real.numpy().dtype),
                                   expected.numpy().view(expected.real.numpy().dtype), rtol=1e-6)
+
+
+DTYPES_OF_RESULTS = {
+    "weights of no integers": lambda lib, d: lib.bincount(lib.zeros(0, dtype=lib.int64, device=d),
+                                                          lib.ones(2, device=d), minlength=3),
+    "trapezoid": lambda lib, d: lib.trapezoid(lib.ones(2, 0, dtype=lib.int16, device=d)),
+    "trapezoid of points": lambda lib, d: lib.trapezoid(lib.ones(2, 0, dtype=lib.bool, device=d),
+                                                        lib.ones(0, device=d)),
+    "trapezoid of a tensor with a history": lambda lib, d: lib.trapezoid(
+        lib.ones(2, 0, device=d, requires_grad=True)),
+    "margin_ranking_loss of integers": lambda lib, d: lib.nn.functional.margin_ranking_loss(
+        *lib.arange(6, dtype=lib.int64, device=d).reshape(3, 2), reduction="none"),
+    "ldexp in double precision": lambda lib, d: lib.ldexp(lib.ones(2, dtype=lib.float64, device=d),
+                                                          lib.tensor(0.3, dtype=lib.float16, device=d)),
+    "ldexp of a float32": lambda lib, d: lib.ldexp(lib.ones(2, device=d),
+                                                   lib.tensor([0.3, 1.3], dtype=lib.float16, device=d)),
+}
+
+
+@pytest.mark.parametrize("name", DTYPES_OF_RESULTS)
+def test_dtypes_and_precision_are_torchs(name, device):
+    expected, found = DTYPES_OF_RESULTS[name](torch, "cpu"), DTYPES_OF_RESULTS[name](mindtorch, device)
+    assert str(found.dtype) == str(expected.dtype)
+    assert found.requires_grad == expected.requires_grad
+    assert found.tolist() == pytest.approx(expected.tolist(), rel=1e-6)

@@ -1,6 +1,7 @@
 """Gradients of the rows of numeric functions, first and second order, against torch's, on the rows' own samples."""
 import warnings
 
+import numpy as np
 import pytest
 import torch
 from samples import SAMPLES, Description, Make
@@ -90,3 +91,16 @@ def test_gradients(key, dtype, order, device):
                 continue
             torch.testing.assert_close(to_torch(one), other.resolve_conj(), rtol=rtol, atol=atol, equal_nan=True,
                                        msg=lambda message, where=where: f"{where}: {message}")
+
+
+@pytest.mark.parametrize("rows", [(), (2,)])
+def test_the_spectra_of_an_expanded_signal_share_their_gradient(rows, device):
+    """torch's windows are strided views, whose derivative gives each place in memory the mean."""
+    def gradient(lib, where):
+        x = lib.tensor([-8.5], device=where).expand(*rows, 10).requires_grad_()
+        spectra = lib.stft(x, 4, 2, center=False, return_complex=True, window=lib.ones(4, device=where))
+        scale = lib.arange(float(spectra.numel()), device=where).reshape(spectra.shape)
+        (spectra.real * scale).sum().backward()
+        return x.grad.tolist()
+
+    assert np.array(gradient(mindtorch, device)) == pytest.approx(np.array(gradient(torch, "cpu")), rel=1e-5)

@@ -4,6 +4,7 @@ Dimensions of one element are left out: nothing goes by their strides. So are Fo
 order that torch's library for them has on this machine. Matrices that LAPACK computes lie by columns.
 """
 import random
+import warnings
 
 import numpy as np
 import pytest
@@ -257,3 +258,44 @@ def test_expanded_operands_that_are_cast(dtype, device):
         columns = lib.ones(3, 2, device=where).to(getattr(lib, dtype)).t()
         return lib.xlogy(expanded, columns).stride(), lib.xlogy(columns, expanded).stride()
     assert made(mindtorch, device) == made(torch, "cpu")
+
+
+@pytest.mark.parametrize("shape", [(3,), (0,), (4, 2, 2, 2)])
+def test_what_is_joined_into_a_tensor_of_another_shape_stays_channels_last(shape, device):
+    def strides(lib, where):
+        x = lib.arange(16, dtype=lib.int16, device=where).reshape(2, 2, 2, 2)
+        x = x.contiguous(memory_format=lib.channels_last)
+        out = lib.ones(shape, device=where)
+        return [lib.cat(tensors, 0, out=out.clone()).stride() for tensors in ([x], [x, x], [x, x.contiguous()])]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")                 # of an out= that has elements
+        assert strides(mindtorch, device) == strides(torch, "cpu")
+
+
+# name -> two operands and a result: one is expanded, and cast where the dtypes differ, which makes it dense
+EXPANDED = {
+    "comparison": ("uint8", "int32", lambda lib, x, y: x == y),
+    "comparison of a bool": ("bool", "float64", lambda lib, x, y: x < y),
+    "logical_xor": ("uint8", "float64", lambda lib, x, y: lib.logical_xor(x, y)),
+    "comparison of one dtype": ("int32", "int32", lambda lib, x, y: x > y),
+    "nextafter": ("uint8", "float16", lambda lib, x, y: lib.nextafter(x, y)),
+    "nextafter of one dtype": ("float32", "float32", lambda lib, x, y: lib.nextafter(x, y)),
+    "polar": ("float64", "float64", lambda lib, x, y: lib.polar(x, y)),
+    "complex": ("float32", "float32", lambda lib, x, y: lib.complex(x, y)),
+    "add": ("int64", "float32", lambda lib, x, y: x + y),
+}
+
+
+@pytest.mark.parametrize("axes", [(1,), (0,), (2,), (0, 2)])
+@pytest.mark.parametrize("name", EXPANDED)
+def test_an_expanded_operand_decides_the_strides_as_torchs_does(name, axes, device):
+    def strides(lib, where):
+        first, second, compute = EXPANDED[name]
+        x = lib.ones(3, 4, 2, dtype=getattr(lib, first), device=where)
+        for axis in axes:
+            x = x.narrow(axis, 0, 1)
+        y = lib.ones(2, 3, 4, dtype=getattr(lib, second), device=where).permute(1, 2, 0)
+        return [compute(lib, one, other).stride() for one in (x.expand(3, 4, 2), x) for other in (y, y.contiguous())]
+
+    assert strides(mindtorch, device) == strides(torch, "cpu")

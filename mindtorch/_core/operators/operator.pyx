@@ -766,8 +766,10 @@ cdef int check_embedding(TensorBase weight, TensorBase indices) except -1:
 
 
 cdef int embedding(Shape *shape, TensorBase weight, TensorBase indices) except -1:
-    """The shape of the indices, then the width of the weight."""
+    """The shape of the indices, then the width of the weight, of which they must point to a row."""
     cdef int i
+    if weight.sizes[0] == 0 and indices.numel and weight.device_type != META:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
     for i in range(indices.ndim):
         shape.sizes[i] = indices.sizes[i]
     shape.sizes[indices.ndim] = weight.sizes[1]

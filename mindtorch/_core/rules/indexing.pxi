@@ -102,8 +102,9 @@ cdef int check_scatter_reduce(object reduce, ScalarType dtype, TensorBase index)
     return 0
 
 
-cdef int check_index_select(TensorBase self, TensorBase index) except -1:
+cdef int check_index_select(TensorBase self, int64_t dim, TensorBase index) except -1:
     """The index must be an int32 or int64 vector or scalar."""
+    wrap_dim(dim, self.ndim)
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if not is_index_dtype(index):
@@ -211,30 +212,33 @@ cdef str space_separated(const Shape *shape):
 
 
 cdef int check_index_fill(TensorBase self, int64_t dim, TensorBase index) except -1:
-    """The index must be an int64 vector or scalar."""
+    """The index must be a vector or scalar."""
     dim = wrap_dim(dim, self.ndim)
-    if index.dtype != Long:
-        raise IndexError("index_fill_(): Expected dtype int64 for index.")
     if index.ndim > 1:
         raise RuntimeError("Index has to be a vector/scalar")
     return check_has_places(self, dim, index)
 
 
-cdef int check_index_fill_value(ScalarType dtype, const Scalar *value) except -1:
-    """The value must fit the dtype."""
-    if value.kind == COMPLEX_KIND and KIND[<int>dtype] != COMPLEX_KIND:
+cdef int check_index_fill_dtypes(ScalarType dtype, ScalarType index, int value) except -1:
+    """The index must be int64, and a value of that kind not complex unless the dtype is."""
+    if index != Long:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if value == COMPLEX_KIND and KIND[<int>dtype] != COMPLEX_KIND:
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    return check_scalar_overflow(value, dtype)
+    return 0
 
 
-cdef int check_index_fill_tensor(TensorBase self, TensorBase value) except -1:
-    """The value must be 0-d, and not complex unless `self` is; one on the host must fit the dtype."""
+cdef int check_index_fill_value(ScalarType dtype, ScalarType index, const Scalar *value) except -1:
+    """The index must be int64, and the value not complex unless the dtype is."""
+    return check_index_fill_dtypes(dtype, index, value.kind)
+
+
+cdef int check_index_fill_tensor(ScalarType dtype, ScalarType index, TensorBase value) except -1:
+    """The value must be 0-d, and not complex unless the dtype is, and the index int64."""
     if value.ndim:
         raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                            f"{value.ndim} dimension(s).")
-    if KIND[<int>value.dtype] == COMPLEX_KIND and KIND[<int>self.dtype] != COMPLEX_KIND:
-        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    return check_value_on_host(self, value)
+    return check_index_fill_dtypes(dtype, index, KIND[<int>value.dtype])
 
 
 cdef int check_value_on_host(TensorBase self, TensorBase value) except -1:

@@ -565,8 +565,10 @@ cdef TensorBase channels_last_output(TensorBase out, const Shape *shape, ScalarT
     cdef int64_t strides[MAX_DIMS]
     cdef int64_t stride
     cdef int i
-    if out is not None or not (is_channels_last(a) or is_channels_last(b)):
+    if not (is_channels_last(a) or is_channels_last(b)) or (out is not None and has_shape(out, shape)):
         return output_or_temporary(out, shape, dtype, device_type, device_index)
+    if out is not None:                     # it gets the strides of the temporary
+        check_output(out, dtype, device_type, device_index)
     strides[1], stride = 1, shape.sizes[1]
     for i in range(shape.ndim - 1, 1, -1):
         strides[i] = stride
@@ -593,8 +595,12 @@ cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarTyp
             implies_contiguous(a, numel) and implies_contiguous(b, numel) and implies_contiguous(c, numel)):
         return empty_tensor(shape, dtype, device_type, device_index)
     cdef int64_t strides[MAX_DIMS]
-    operand_order_strides(shape, a if no_cast & 1 else as_cast(a, dtype), b if no_cast & 2 else as_cast(b, dtype),
-                          c if no_cast & 4 else as_cast(c, dtype), strides)
+    cdef ScalarType computed = dtype
+    if dtype == Bool and a is not None and b is not None and a.ndim and b.ndim:         # they are compared
+        computed = promote_types(a.dtype, b.dtype)
+    operand_order_strides(shape, a if no_cast & 1 else as_cast(a, computed),
+                          b if no_cast & 2 else as_cast(b, computed), c if no_cast & 4 else as_cast(c, computed),
+                          strides)
     return make_tensor(allocate(checked_numel(shape), dtype, device_type, device_index), dtype, shape.ndim,
                        shape.sizes, strides, 0)
 

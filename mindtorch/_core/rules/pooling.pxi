@@ -51,6 +51,9 @@ cdef int pool_shape(Shape *shape, TensorBase self, const Shape *kernel_size, con
         if padding.sizes[i] > ((kernel_size.sizes[i] - 1) * step + 1) // 2:
             raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={padding.sizes[i]}, "
                                f"kernel_size={kernel_size.sizes[i]} and dilation={step}")
+        if padding.sizes[i] > kernel_size.sizes[i] // 2:
+            raise RuntimeError("pad should be smaller than or equal to half of kernel size, but got "
+                               f"pad={padding.sizes[i]} and kernel_size={kernel_size.sizes[i]}")
         shape.sizes[lead + i] = pooling_output_size(self.sizes[lead + i], kernel_size.sizes[i], stride.sizes[i],
                                                     padding.sizes[i], step, ceil_mode)
     for i in range(dims):

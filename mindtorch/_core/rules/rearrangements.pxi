@@ -91,9 +91,10 @@ cdef int64_t sum_of_repeats(TensorBase repeats, const Shape *output_size) except
 cdef int check_repeat_interleave(TensorBase self, TensorBase repeats, const Shape *dim) except -1:
     """`repeats` must be one integer, or one for each index along `dim`."""
     cdef Shape shape
-    cdef int axis = vector_or_same(&shape, self, dim)
+    cdef int axis
     if repeats.ndim > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    axis = vector_or_same(&shape, self, dim)
     if repeats.numel != 1 and repeats.numel != shape.sizes[axis]:
         raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = "
                            f"{repeats.numel} and input.size({axis}) = {shape.sizes[axis]}")

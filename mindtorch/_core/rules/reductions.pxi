@@ -51,17 +51,14 @@ cdef int check_cumulative_not_complex(TensorBase self, str op) except -1:
 
 
 cdef int check_aminmax(TensorBase self, const Shape *dim) except -1:
-    """Refuses complex numbers and an empty dimension."""
-    check_kernel_not_complex(self.dtype, "aminmax_cpu")
-    if self.numel:
-        return 0
-    if dim.ndim == 0:
+    """The dimension must be in range, and not empty; refuses complex numbers."""
+    cdef int64_t axis = wrap_dim(dim.sizes[0], self.ndim) if dim.ndim else 0
+    if self.numel == 0 and dim.ndim == 0:
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
                            "identity.")
-    cdef int64_t axis = wrap_dim(dim.sizes[0], self.ndim)
-    if self.sizes[axis] == 0:
+    if self.numel == 0 and self.sizes[axis] == 0:
         raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
-    return 0
+    return check_kernel_not_complex(self.dtype, "aminmax_cpu")
 
 
 cdef int check_isclose(TensorBase self, TensorBase other, double rtol, double atol) except -1:
@@ -102,14 +99,14 @@ cdef int check_out_histogram(TensorBase out, TensorBase self) except -1:
 
 
 cdef int check_bincount(TensorBase self, TensorBase weights, int64_t minlength) except -1:
-    """`self` must be a vector of integers, and `weights` one of its length."""
+    """`self` must be a vector of integers, and `weights` one of its length where it has elements."""
     if self.dtype == Bool or KIND[<int>self.dtype] != INT_KIND:
         raise_not_implemented("bincount_cpu", self.dtype)
-    if self.ndim != 1:
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
-    if weights is not None and (weights.ndim != 1 or weights.numel != self.numel):
+    if self.ndim != 1:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if self.numel and weights is not None and (weights.ndim != 1 or weights.numel != self.numel):
         raise RuntimeError("weights should be 1-d and have the same length as input")
     return 0
 

@@ -72,19 +72,20 @@ cdef int check_scatter(TensorBase self, int64_t dim, TensorBase index, TensorBas
 cdef int check_no_overlap_with(TensorBase written, list operands) except -1
 cdef int check_scatter_mode(object reduce) except -1
 cdef int check_scatter_reduce(object reduce, ScalarType dtype, TensorBase index) except -1
-cdef int check_index_select(TensorBase self, TensorBase index) except -1
+cdef int check_index_select(TensorBase self, int64_t dim, TensorBase index) except -1
 cdef int check_indices_of_nothing(TensorBase self, int64_t dim, TensorBase index) except -1
 cdef int check_index_add(TensorBase self, int64_t dim, TensorBase index, TensorBase source) except -1
 cdef int check_index_copy(TensorBase self, int64_t dim, TensorBase index, TensorBase source) except -1
 cdef int check_index_fill(TensorBase self, int64_t dim, TensorBase index) except -1
-cdef int check_index_fill_value(ScalarType dtype, const Scalar *value) except -1
-cdef int check_index_fill_tensor(TensorBase self, TensorBase value) except -1
+cdef int check_index_fill_value(ScalarType dtype, ScalarType index, const Scalar *value) except -1
+cdef int check_index_fill_tensor(ScalarType dtype, ScalarType index, TensorBase value) except -1
 cdef int check_take(TensorBase self, TensorBase index) except -1
 cdef int check_put(TensorBase self, TensorBase index, TensorBase source) except -1
 cdef int check_index_put(TensorBase self, list indices, TensorBase values) except -1
 cdef int check_masked_select(ScalarType dtype) except -1
 cdef int check_one_hot(TensorBase self, int64_t num_classes) except -1
 cdef int check_masked_scatter(TensorBase self, TensorBase mask, TensorBase source) except -1
+cdef int check_value_on_host(TensorBase self, TensorBase value) except -1
 cdef int check_masked_fill(ScalarType dtype) except -1
 cdef int check_masked_fill_tensor(TensorBase self, ScalarType mask, TensorBase value) except -1
 

@@ -30,8 +30,8 @@ cdef int check_sortable(TensorBase self, int64_t dim, str name) except -1:
 
 cdef int check_topk(TensorBase self, int64_t k, int64_t dim) except -1:
     """`k` must be within the size of the dimension; refuses bool and complex numbers."""
-    cdef int64_t length = self.sizes[wrap_dim(dim, self.ndim)] if self.ndim else 1
-    if k < 0 or k > length:
+    cdef int64_t axis = wrap_dim(dim, self.ndim)
+    if k < 0 or k > (self.sizes[axis] if self.ndim else 1):
         raise RuntimeError("selected index k out of range")
     check_sortable(self, dim, " topk")
     if self.dtype == Bool:

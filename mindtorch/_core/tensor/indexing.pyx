@@ -34,7 +34,7 @@ from mindtorch._core.rules.infer cimport (
     check_no_internal_overlap, check_no_overlap, check_no_partial_overlap, is_same_memory, output_or_temporary,
     same_shape,
 )
-from mindtorch._core.rules.rules cimport check_index_put
+from mindtorch._core.rules.rules cimport check_index_put, check_masked_fill
 from mindtorch._core.tensor.copy_cast cimport copy_tensor_, legacy_type_name
 from mindtorch._core.tensor.dtype cimport (
     COMPLEX_KIND, DTYPES, INT_KIND, KIND, Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from_python,
@@ -235,16 +235,18 @@ cdef int index_put_view(TensorBase view, list indices, object value) except -1:
     return 0
 
 
-cdef bint is_fill(list indices, TensorBase values):
-    """Whether one value goes where a mask is true, which is a fill in torch, and so takes any dtype."""
-    cdef list given = [index for index in indices if index is not None]
-    return len(given) == 1 and is_mask(<TensorBase>given[0]) and values.numel == 1
-
-
 cdef TensorBase cast_of_fill(TensorBase self, list indices, TensorBase values, bint accumulate):
-    """The values, in self's dtype where they fill and fit it."""
+    """The values, in self's dtype where they fill and fit it: one value that goes where a mask is true is a fill in
+    torch, and so takes any dtype, but a mask of bools alone.
+    """
     cdef Scalar number
-    if accumulate or values.dtype == self.dtype or not is_fill(indices, values):
+    cdef list given = [index for index in indices if index is not None]
+    if accumulate or values.numel != 1 or len(given) != 1 or not is_mask(<TensorBase>given[0]):
+        return values
+    if (<TensorBase>given[0]).dtype != Bool:
+        expand_masks(self, indices, True)               # refuses the shape first
+        check_masked_fill(Byte)
+    if values.dtype == self.dtype:
         return values
     if reported_device_type(values) != META:                    # whose elements nobody knows
         read_scalar(values, &number)
@@ -253,13 +255,13 @@ cdef TensorBase cast_of_fill(TensorBase self, list indices, TensorBase values, b
 
 
 cdef TensorBase index_put_impl(TensorBase self, list indices, TensorBase values, bint accumulate):
+    should_record_inplace(self, requires_grad(self) or requires_grad(values))       # refuses a leaf, before all else
     values = cast_of_fill(self, indices, values, accumulate)
     indices = expand_masks(self, indices, True)
     if not has_empty_index(indices):
         return op_index_put_(self, indices, values, accumulate)
     if reported_device_type(self) != META:         # there the number of true elements is unknown
         check_index_put(self, indices, values)
-    should_record_inplace(self, requires_grad(self) or requires_grad(values))       # refuses a leaf
     if not values.requires_grad:                # else a sum counts as the write
         bump_version(self)
     return with_zero_gradient(self, values)

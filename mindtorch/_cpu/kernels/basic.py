@@ -55,7 +55,9 @@ def power_by_number(base, exponent):
 def ldexp(x, exponent):
     """x times 2 to that power, which may be beyond the dtype where it is an integer."""
     whole = x.dtype.kind == "f" and (_is_integral(exponent) or exponent.dtype.kind == "b")
-    return np.ldexp(x, exponent.astype(np.int64)) if whole else x * np.exp2(exponent)
+    if whole:
+        return np.ldexp(x, exponent.astype(np.int64))
+    return x * np.exp2(exponent.astype(np.result_type(x, exponent)) if x.dtype.char in "dD" else exponent)
 
 
 def sigmoid(x):

@@ -187,6 +187,8 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     rows = rows if rows.is_floating_point() or rows.is_complex() else rows.to(get_default_dtype())
     weights = _weights(rows, fweights, aweights)
     total = rows.shape[1] if weights is None else weights.sum()
+    if weights is not None and not weights.is_meta and total.item() == 0:
+        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
     mean = rows.mean(1) if weights is None else (rows * weights).sum(1) / total
     if weights is None or correction == 0 or aweights is None:
         freedom = total - correction
@@ -298,7 +300,7 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
     """The integral of y along `dim` by the trapezoidal rule, over the points `x` or in steps of `dx`."""
     _require_tensors("trapezoid", y=y)
     if y.shape[dim] == 0:
-        return y.sum(dim).to(_OPS["sum"](y).dtype) if y.is_floating_point() else y.sum(dim).float()
+        return y.detach().sum(dim, dtype=y.dtype)
     if x is not None:
         return _trapezoids(y, x, dx, dim, "trapezoid").sum(dim)
     _check_samples(y, x, "trapezoid")

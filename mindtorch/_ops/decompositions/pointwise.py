@@ -1,7 +1,7 @@
 """Operators on each element, or on two."""
 from math import copysign, inf, pi
 
-from mindtorch._core.tensor.dtype import float32, float64, int16, int32, int64
+from mindtorch._core.tensor.dtype import complex128, float32, float64, int16, int32, int64
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.operators import ops
 
@@ -79,7 +79,7 @@ def lcm_by_gcd(self, other):
 def ldexp_by_exp2(self, other):
     """self times 2 ** other. Of an integer by halves: the whole may be beyond the dtype where the result is not."""
     if other.is_floating_point() or other.is_complex():
-        return self * other.exp2()
+        return self * (other.to(self.dtype) if self.dtype in (float64, complex128) else other).exp2()
     other = other.to(int32)
     half = other >> 1
     return self * half.exp2() * (other - half).exp2()
