@@ -1,4 +1,5 @@
 """torch.sparse: functions of sparse tensors."""
+from mindtorch._compat.legacy_types import SPARSE_TYPES as _TYPES
 from mindtorch._refusals.modules import module_getattr as _module_getattr
 from mindtorch._sparse import products as _products
 from mindtorch._sparse import reductions as _reductions
@@ -11,6 +12,7 @@ from mindtorch._sparse.tensors import is_sparse as _is_sparse
 __all__ = ["addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm",
            "softmax", "solve", "spdiags", "spsolve", "sum"]
 
+globals().update(_TYPES)            # FloatTensor and its like
 
 sampled_addmm = _writing_out(_products.sampled_addmm)
 
