@@ -427,6 +427,72 @@ def tensor_types(module: Module, device_type: Any) -> Any:
 globals().update(tensor_types("mindtorch", "cpu"))
 
 
+class _SparseTensorType(tensortype):
+    """The class of torch.sparse.FloatTensor and its like."""
+
+    is_sparse = True
+    layout = mindtorch.sparse_coo
+
+    def __instancecheck__(cls, instance: Any) -> Any:
+        return super().__instancecheck__(instance) and instance.layout is cls.layout
+
+    def __call__(cls, *args: Any, indices: Any = None, values: Any = None, size: Any = None,
+                 device: Device = None) -> Any:
+        """FloatTensor(2, 3) is empty, FloatTensor(indices, values, size) keeps the dtype of the values, as in torch."""
+        warn_once("SparseTensor", "torch.sparse.SparseTensor is deprecated. Please use torch.sparse_coo_tensor.",
+                  stacklevel=2)
+        if args and isinstance(args[0], mindtorch.Tensor):
+            if len(args) > 3:
+                raise TypeError(f"new() takes 3 positional arguments but {len(args)} were given")
+            indices, values, size = (*args, *(indices, values, size)[len(args):])
+        elif args:
+            size = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+        device = mindtorch.device(cls.device_type if device is None else device)
+        if device.type != cls.device_type:
+            raise RuntimeError(f"legacy constructor expects device type: {cls.device_type} but device type: "
+                               f"{device.type} was passed")
+        if indices is None and values is None:
+            sizes = mindtorch.Size([0]) if size is None else size
+            if not isinstance(sizes, (tuple, list)) or not all(hasattr(each, "__index__") for each in sizes):
+                raise TypeError(f"new() received an invalid combination of arguments - got {args}, but expected sizes, "
+                                "or indices and values")
+            if isinstance(sizes, list):
+                raise TypeError("torch.sparse.SparseTensor(sequence) only accepts sizes.  Please use "
+                                "torch.sparse_coo_tensor() or construct a strided tensor and convert it to sparse via "
+                                "to_sparse.")
+            return mindtorch.sparse_coo_tensor(sizes, dtype=cls.dtype, device=device)
+        for name, value in (("indices", indices), ("values", values)):
+            if not isinstance(value, mindtorch.Tensor):
+                raise TypeError(f"new() received an invalid combination of arguments - {name} must be a Tensor, not "
+                                f"{type(value).__name__}")
+        if indices.dtype is not mindtorch.int64:
+            raise RuntimeError(f"expected scalar type Long but found {scalar_type(indices.dtype)}")
+        return mindtorch.sparse_coo_tensor(indices, values, *(() if size is None else (size,)), device=device)
+
+
+def _sparse_docstring(name, dtype):
+    return f"""Sparse COO tensors of {dtype} on the CPU. torch has deprecated them: call torch.sparse_coo_tensor.
+
+Arguments:
+    *args: indices (dimensions, n) of int64, values (n, ...) and, if it is not the smallest, the size; or the sizes of
+        an empty tensor
+    indices, values, size: the same by name
+    device: the device, which has to be of type cpu
+
+The dtype is that of the values; {dtype} is that of empty tensors.
+
+Example:
+    >>> torch.sparse.{name}Tensor(torch.tensor([[0], [1]]), torch.tensor([3.0]), (2, 2)).to_dense()
+    tensor([[0., 3.],
+            [0., 0.]])
+"""
+
+
+SPARSE_TYPES = {f"{name}Tensor": _SparseTensorType(f"{name}Tensor", (), {
+    "__module__": "mindtorch.sparse", "__doc__": _sparse_docstring(name, dtype), "dtype": dtype, "device_type": "cpu"})
+    for name, dtype in _TENSOR_DTYPES.items() if name != "Bool"}
+
+
 def set_default_tensor_type(t: Any, /) -> None:
     """Deprecated: the dtype of a legacy type, or of its name, becomes the default, and its device the default device.
 

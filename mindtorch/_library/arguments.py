@@ -238,3 +238,36 @@ def _wanted_by_name(parameter, overloads, value):
         return None if fits or isinstance(value, TensorBase) else "Tensor"
     is_handed_on = parameter.default in (None, parameter.empty) or any(_fits(kind, parameter.default) for kind in kinds)
     return None if fits or value is None or not kinds or not is_handed_on else _wanted(kinds[0])
+
+
+# --- arguments of handlers --------------------------------------------------------------------------------------------
+
+def is_written_in_python(function):
+    """Whether torch has a function in Python. Its handlers get all arguments; those of others get what a call gives."""
+    if function._is_method:
+        return function.__name__.startswith("_") or function.__name__ in _METHODS_IN_PYTHON
+    return not inspect.isbuiltin(function)
+
+
+def with_defaults(function, args, kwargs):
+    """(args, kwargs) as torch passes those of Python functions: parameters with a default by keyword, given or not."""
+    signature = inspect.signature(function)
+    by_name = {}
+    if "out" in kwargs and "out" not in signature.parameters:       # the decorator of a composite adds it
+        kwargs = dict(kwargs)
+        by_name["out"] = kwargs.pop("out")
+    bound = signature.bind(*args, **kwargs)
+    parameters = signature.parameters
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters.values()):
+        return args, kwargs | by_name
+    bound.apply_defaults()
+    given = []
+    for name, value in bound.arguments.items():
+        parameter = parameters[name]
+        if parameter.kind is parameter.VAR_KEYWORD:
+            by_name.update(value)
+        elif parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY:
+            given.append(value)
+        else:
+            by_name[name] = value
+    return tuple(given), by_name

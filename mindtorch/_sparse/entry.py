@@ -12,8 +12,8 @@ from mindtorch._sparse.tensors import is_sparse, refuse
 from mindtorch._tensor import Tensor
 
 # These functions in Cython also take sparse tensors: they use only what every tensor has.
-_UNCHANGED = {f.__name__ for f in (*attributes.METHODS.values(), *attributes.PROPERTIES.values(),
-                                   *attributes.GRADIENT_METHODS.values())}
+_UNCHANGED = {*attributes.METHODS} | {f.__name__ for f in (*attributes.PROPERTIES.values(),
+                                                          *attributes.GRADIENT_METHODS.values())}
 _UNCHANGED |= {f.__name__ for accessors in attributes.GRADIENT_PROPERTIES.values() for f in accessors}
 _UNCHANGED |= {f.__name__ for f in (copy_cast.detach, copy_cast.detach_, copy_cast.data, copy_cast.set_data)}
 _UNCHANGED |= {"result_type", "can_cast", "is_same_size"}

@@ -2,7 +2,7 @@
 from mindtorch import bool as bool_
 from mindtorch import int64, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from mindtorch._core.python import torch_function
-from mindtorch._core.tensor.tensor import make_sparse, sparse_storage
+from mindtorch._core.tensor.tensor import TensorBase, make_sparse, sparse_storage
 from mindtorch._ops.operators import ops
 from mindtorch.autograd.function import Function
 
@@ -14,7 +14,7 @@ LAYOUT_NAMES = {strided: "Strided", sparse_coo: "Sparse", sparse_csr: "SparseCsr
 
 def is_sparse(value):
     """Whether a value is a sparse tensor, of whatever layout."""
-    return hasattr(value, "layout") and value.layout in LAYOUT_NAMES and value.layout is not strided
+    return isinstance(value, TensorBase) and value.layout in LAYOUT_NAMES and value.layout is not strided
 
 
 def require_coo(name, tensor, wanted="sparse coordinate tensor"):

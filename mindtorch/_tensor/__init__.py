@@ -158,7 +158,7 @@ class Tensor(TensorBase):
         printed = self.dim() or self.is_meta
         return object.__format__(self, spec) if printed else self.item().__format__(spec)
 
-    def _only_element(self):
+    def _only_element_(self):
         if self.numel() != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self.item()
@@ -170,13 +170,13 @@ class Tensor(TensorBase):
         raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
 
     def __int__(self):
-        return int(_real(self._only_element(), "int64_t"))
+        return int(_real(self._only_element_(), "int64_t"))
 
     def __float__(self):
-        return float(_real(self._only_element(), "double"))
+        return float(_real(self._only_element_(), "double"))
 
     def __complex__(self):
-        return complex(self._only_element())
+        return complex(self._only_element_())
 
     def __index__(self):
         if self.numel() != 1 or self.is_floating_point() or self.is_complex():
@@ -250,15 +250,15 @@ class Tensor(TensorBase):
         if id(self) in memo:
             return memo[id(self)]
         if torch_dispatch.is_wrapper(self):
-            return self._deepcopy_of_wrapper(memo)
+            return self._deepcopy_of_wrapper_(memo)
         from mindtorch import _utils
         copied = _utils.deep_copied(self, memo)
         if type(self) is not Tensor:
             copied = torch_dispatch.alias_of_class(type(self), copied)
             attributes.set_requires_grad(copied, self.requires_grad)
-        return self._copy_attributes(copied, memo)
+        return self._copy_attributes_(copied, memo)
 
-    def _copy_attributes(self, copied, memo):
+    def _copy_attributes_(self, copied, memo):
         memo[id(self)] = copied
         copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
         for name in copyreg._slotnames(type(self)):
@@ -268,7 +268,7 @@ class Tensor(TensorBase):
             copied.grad = self.grad.__deepcopy__(memo)
         return copied
 
-    def _deepcopy_of_wrapper(self, memo):
+    def _deepcopy_of_wrapper_(self, memo):
         """A clone, as the class computes it, with copies of the attributes."""
         from mindtorch import no_grad
         with no_grad():
@@ -277,7 +277,7 @@ class Tensor(TensorBase):
             raise RuntimeError(f"The default implementation of __deepcopy__() for wrapper subclasses only works for "
                                f"subclass types that properly implement clone(), which for {type(self).__name__} "
                                f"gives {type(copied).__name__}. To implement the copy, overwrite __deepcopy__().")
-        return self._copy_attributes(copied.requires_grad_(self.requires_grad), memo)
+        return self._copy_attributes_(copied.requires_grad_(self.requires_grad), memo)
 
     def __reduce_ex__(self, protocol):
         from mindtorch import _utils
@@ -304,21 +304,21 @@ class Tensor(TensorBase):
 
     def new_empty(self, *size, dtype=None, device=None, **options):
         """`torch.empty(size)` with this tensor's dtype and device."""
-        return self._new("empty", size, (), dtype, device, options)
+        return self._new_("empty", size, (), dtype, device, options)
 
     def new_zeros(self, *size, dtype=None, device=None, **options):
         """`torch.zeros(size)` with this tensor's dtype and device."""
-        return self._new("zeros", size, (), dtype, device, options)
+        return self._new_("zeros", size, (), dtype, device, options)
 
     def new_ones(self, *size, dtype=None, device=None, **options):
         """`torch.ones(size)` with this tensor's dtype and device."""
-        return self._new("ones", size, (), dtype, device, options)
+        return self._new_("ones", size, (), dtype, device, options)
 
     def new_full(self, size, fill_value, *, dtype=None, device=None, **options):
         """`torch.full(size, fill_value)` with this tensor's dtype and device."""
-        return self._new("full", (size,), (fill_value,), dtype, device, options)
+        return self._new_("full", (size,), (fill_value,), dtype, device, options)
 
-    def _new(self, name, size, more, dtype, device, options):
+    def _new_(self, name, size, more, dtype, device, options):
         import mindtorch
         if "out" in options:
             raise TypeError(f"new_{name}() got an unexpected keyword argument 'out'")
@@ -398,8 +398,8 @@ def _real(number, wanted):
 
 # Not overridable: they take no tensors, or call methods that are overridable.
 _NOT_OVERRIDABLE = {"__new__", "__init_subclass__", "__torch_function__", "__iter__", "__copy__", "_make_subclass",
-                    "_make_wrapper_subclass", "_copy_attributes",
-                    "_deepcopy_of_wrapper", "_only_element", "_new", "as_subclass", "new"}
+                    "_make_wrapper_subclass", "_copy_attributes_",
+                    "_deepcopy_of_wrapper_", "_only_element_", "_new_", "as_subclass", "new"}
 
 
 def _attach(name, value):

@@ -218,15 +218,16 @@ def type_(self, dtype=None, non_blocking=False):
         return f"torch.{where}{'sparse.' * self.is_sparse}{scalar_type(self.dtype)}Tensor"
     if isinstance(dtype, type):                  # torch.LongTensor, torch.npu.LongTensor
         module = dtype.__module__.replace("mindtorch", "torch", 1)
-        dtype = f"{module}.{dtype.__name__}" if module in ("torch", "torch.npu", "torch.cuda") else dtype.__name__
+        known = module in ("torch", "torch.npu", "torch.cuda", "torch.sparse")
+        dtype = f"{module}.{dtype.__name__}" if known else dtype.__name__
     if isinstance(dtype, str):
         given = dtype
         where, _, name = given.removeprefix("torch.").removesuffix("Tensor").rpartition(".")
         dtype = _LEGACY_DTYPES.get(name) if name else dtypes.get_default_dtype()
-        if (dtype is None or where not in ("", "npu", "cuda") or not given.startswith("torch.")
+        if (dtype is None or where not in ("", "npu", "cuda", "sparse") or not given.startswith("torch.")
                 or not given.endswith("Tensor")):
             raise ValueError(f"invalid type: '{given}'")
-        named = device(where or "cpu")
+        named = device(where if where in ("npu", "cuda") else "cpu")
         if named.type == "cuda":                 # else "cuda" is read as "npu"
             raise RuntimeError("Cannot initialize CUDA without ATen_cuda library.")
         place = place if named.type == place.type else named

@@ -70,9 +70,9 @@ class autocast:
         self.device = device(device_type).type if device_type == "cuda" else device_type
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
-        self._enabled = enabled and self._possible()
+        self._enabled = enabled and self._possible_()
 
-    def _possible(self):
+    def _possible_(self):
         if self.device == "cuda":
             warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=3)
             return False

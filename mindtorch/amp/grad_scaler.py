@@ -106,9 +106,9 @@ class GradScaler:
 
     def scale(self, outputs: _Outputs) -> _Outputs:
         """`outputs`, a tensor or nested iterables of tensors, times the scale."""
-        return self._scaled(outputs, {}) if self._enabled else outputs
+        return self._scaled_(outputs, {}) if self._enabled else outputs
 
-    def _scaled(self, outputs, scales):
+    def _scaled_(self, outputs, scales):
         """`scales` keeps the scale on each device that it was needed on."""
         if isinstance(outputs, Tensor):
             if self._scale is None:
@@ -117,7 +117,7 @@ class GradScaler:
                 scales[outputs.device] = self._scale.to(outputs.device, non_blocking=True)
             return outputs * scales[outputs.device]
         if isinstance(outputs, abc.Iterable):
-            results = map(partial(self._scaled, scales=scales), outputs)
+            results = map(partial(self._scaled_, scales=scales), outputs)
             return type(outputs)(results) if isinstance(outputs, (list, tuple)) else results
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
@@ -176,17 +176,17 @@ class GradScaler:
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
         if getattr(optimizer, "_step_supports_amp_scaling", False):
-            result = self._step_of_fused(optimizer, state, args, kwargs)
+            result = self._step_of_fused_(optimizer, state, args, kwargs)
         else:
             if state["stage"] is OptState.READY:
                 self.unscale_(optimizer)
-            self._check_found(state)
+            self._check_found_(state)
             result = self._maybe_opt_step(optimizer, state, *args, **kwargs)
         state["stage"] = OptState.STEPPED
         return result
 
     @staticmethod
-    def _check_found(state):
+    def _check_found_(state):
         if not state["found_inf_per_device"]:
             raise AssertionError("No inf checks were recorded for this optimizer.")
 
@@ -196,11 +196,11 @@ class GradScaler:
             return None
         return optimizer.step(*args, **kwargs)
 
-    def _step_of_fused(self, optimizer, state, args, kwargs):
+    def _step_of_fused_(self, optimizer, state, args, kwargs):
         """A fused optimizer divides, and looks whether to step, itself; nothing waits for the device here."""
         if state["stage"] is OptState.READY:
             self._check_inf_per_device(optimizer)
-        self._check_found(state)
+        self._check_found_(state)
         scale = self._scale
         found = [one.to(scale.device, non_blocking=True) for one in state["found_inf_per_device"].values()]
         scaled_by = getattr(optimizer, "grad_scale", None)
@@ -223,7 +223,7 @@ class GradScaler:
                      for one in state["found_inf_per_device"].values()]
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update.")
-            self._update_scale(scale, growth_tracker, sum(found[1:], found[0]))
+            self._update_scale_(scale, growth_tracker, sum(found[1:], found[0]))
         elif isinstance(new_scale, float):
             scale.fill_(new_scale)
         else:
@@ -233,7 +233,7 @@ class GradScaler:
             scale.copy_(new_scale)
         self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
-    def _update_scale(self, scale, growth_tracker, found_inf):
+    def _update_scale_(self, scale, growth_tracker, found_inf):
         mindtorch._amp_update_scale_(scale, growth_tracker, found_inf, self._growth_factor, self._backoff_factor,
                                      self._growth_interval)
 

@@ -105,7 +105,7 @@ def _laplace(p, q):
 @_register(Uniform, Beta)
 def _beta(p, q):
     log_not = (_x_log_x(1 - p.low) - _x_log_x(1 - p.high)) / (p.high - p.low) - 1       # E_p[log(1 - x)]
-    found = q._log_norm() - (q.concentration1 - 1) * _mean_of_log(p) - (q.concentration0 - 1) * log_not
+    found = q._log_norm_() - (q.concentration1 - 1) * _mean_of_log(p) - (q.concentration0 - 1) * log_not
     return _inf_outside(p, found, 0, 1)
 
 

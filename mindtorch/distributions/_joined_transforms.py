@@ -24,23 +24,23 @@ class _Joined(Transform):
     def bijective(self) -> Any:
         return all(each.bijective for each in self.transforms)
 
-    def _check_size(self, value, size, what):
+    def _check_size_(self, value, size, what):
         if not -value.dim() <= self.dim < value.dim():
             raise AssertionError(f"dim {self.dim} out of range for x with {value.dim()} dimensions")
         if value.size(self.dim) != size:
             raise AssertionError(f"x.size({self.dim}) = {value.size(self.dim)} must equal {what} {size}")
 
-    def _of_parts(self, transforms, value):
-        return self._joined([each(part) for each, part in zip(transforms, self._split(value), strict=True)])
+    def _of_parts_(self, transforms, value):
+        return self._joined_([each(part) for each, part in zip(transforms, self._split_(value), strict=True)])
 
     def _call(self, x):
-        return self._of_parts(self.transforms, x)
+        return self._of_parts_(self.transforms, x)
 
     def _inverse(self, y):
-        return self._of_parts([each.inv for each in self.transforms], y)
+        return self._of_parts_([each.inv for each in self.transforms], y)
 
-    def _jacobians(self, x, y):
-        parts = zip(self.transforms, self._split(x), self._split(y), strict=True)
+    def _jacobians_(self, x, y):
+        parts = zip(self.transforms, self._split_(x), self._split_(y), strict=True)
         return [(each, each.log_abs_det_jacobian(one, other)) for each, one, other in parts]
 
 
@@ -79,17 +79,17 @@ class CatTransform(_Joined):
             return self
         return CatTransform(self.transforms, self.dim, self.lengths, cache_size)
 
-    def _split(self, value):
-        self._check_size(value, self.length, "length")
+    def _split_(self, value):
+        self._check_size_(value, self.length, "length")
         return value.split(self.lengths, self.dim)
 
-    def _joined(self, parts):
+    def _joined_(self, parts):
         return mindtorch.cat(parts, dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         event_dim = self.event_dim
         found = [sum_rightmost(each, event_dim - transform.event_dim) if transform.event_dim < event_dim else each
-                 for transform, each in self._jacobians(x, y)]
+                 for transform, each in self._jacobians_(x, y)]
         # Seen from the right, so that the dimensions of one value, which are gone, can be left out.
         dim = self.dim - (x.dim() if self.dim >= 0 else 0) + event_dim
         return mindtorch.cat(found, dim=dim) if dim < 0 else sum(found)
@@ -121,15 +121,15 @@ class StackTransform(_Joined):
     def with_cache(self, cache_size: int = 1) -> Any:
         return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)
 
-    def _split(self, value):
-        self._check_size(value, len(self.transforms), "len(transforms)")
+    def _split_(self, value):
+        self._check_size_(value, len(self.transforms), "len(transforms)")
         return value.unbind(self.dim)
 
-    def _joined(self, parts):
+    def _joined_(self, parts):
         return mindtorch.stack(parts, dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return self._joined([each for _, each in self._jacobians(x, y)])
+        return self._joined_([each for _, each in self._jacobians_(x, y)])
 
     @constraints.dependent_property
     def domain(self) -> Any:

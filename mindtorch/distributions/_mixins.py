@@ -27,15 +27,15 @@ class LocationMixin:
 class ProbsLogitsMixin:
     """Distributions with parameters `probs` or `logits`; each is computed from the other."""
 
-    _is_binary = False
+    _is_binary_ = False
 
     @lazy_property
     def logits(self) -> Any:
-        return probs_to_logits(self.probs, is_binary=self._is_binary)
+        return probs_to_logits(self.probs, is_binary=self._is_binary_)
 
     @lazy_property
     def probs(self) -> Any:
-        return logits_to_probs(self.logits, is_binary=self._is_binary)
+        return logits_to_probs(self.logits, is_binary=self._is_binary_)
 
     @property
     def _param(self):
@@ -49,7 +49,7 @@ class ProbsLogitsMixin:
 class BinaryProbsLogitsMixin(ProbsLogitsMixin):
     """Those of a single event, whose `logits` are its log odds."""
 
-    _is_binary = True
+    _is_binary_ = True
 
 
 def inverse_of_factor(factor: Any) -> Any:
@@ -68,32 +68,32 @@ class MatrixMixin:
     """Distributions of a positive definite matrix, given by itself, its inverse or its Cholesky factor."""
 
     @staticmethod
-    def _one_matrix(error, **matrices):
+    def _one_matrix_(error, **matrices):
         """The name and value of the one that is given."""
         given = {name: matrix for name, matrix in matrices.items() if matrix is not None}
         if len(given) != 1:
             raise error("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
         return next(iter(given.items()))
 
-    def _set_scale_tril(self, name, matrix):
+    def _set_scale_tril_(self, name, matrix):
         self._unbroadcasted_scale_tril = {"covariance_matrix": mindtorch.linalg.cholesky, "scale_tril": lambda it: it,
                                           "precision_matrix": factor_of_inverse}[name](matrix)
 
-    def _square(self, matrix):
+    def _square_(self, matrix):
         return matrix.expand(self._batch_shape + matrix.shape[-2:])
 
     @lazy_property
     def scale_tril(self) -> Any:
-        return self._square(self._unbroadcasted_scale_tril)
+        return self._square_(self._unbroadcasted_scale_tril)
 
     @lazy_property
     def covariance_matrix(self) -> Any:
-        return self._square(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
+        return self._square_(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
     @lazy_property
     def precision_matrix(self) -> Any:
         inverse = inverse_of_factor(self._unbroadcasted_scale_tril)
-        return self._square(inverse.mT @ inverse)
+        return self._square_(inverse.mT @ inverse)
 
 
 class HalfMixin(TransformedDistribution):

@@ -196,7 +196,7 @@ class ComposeTransform(Transform):
 
     __hash__ = Transform.__hash__
 
-    def _needed(self, parts, entry, leave):
+    def _needed_(self, parts, entry, leave):
         """How many dimensions a value needs at the start of `parts`, each of which eats and makes some."""
         needed = getattr(parts[0], leave).event_dim
         for part in parts:
@@ -209,7 +209,7 @@ class ComposeTransform(Transform):
         if not self.parts:
             return constraints.real
         found = self.parts[0].domain
-        more = self._needed(self.parts[::-1], "domain", "codomain") - found.event_dim
+        more = self._needed_(self.parts[::-1], "domain", "codomain") - found.event_dim
         return constraints.independent(found, more) if more else found
 
     @constraints.dependent_property(is_discrete=False)
@@ -217,7 +217,7 @@ class ComposeTransform(Transform):
         if not self.parts:
             return constraints.real
         found = self.parts[-1].codomain
-        more = self._needed(self.parts, "codomain", "domain") - found.event_dim
+        more = self._needed_(self.parts, "codomain", "domain") - found.event_dim
         return constraints.independent(found, more) if more else found
 
     @property
@@ -371,7 +371,7 @@ class ReshapeTransform(Transform):
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return x.new_zeros(x.size()[:x.dim() - len(self.in_shape)])
 
-    def _changed(self, shape, before, after):
+    def _changed_(self, shape, before, after):
         if len(shape) < len(before):
             raise ValueError("Too few dimensions on input")
         cut = len(shape) - len(before)
@@ -380,7 +380,7 @@ class ReshapeTransform(Transform):
         return shape[:cut] + after
 
     def forward_shape(self, shape: Any) -> Any:
-        return self._changed(mindtorch.Size(shape), self.in_shape, self.out_shape)
+        return self._changed_(mindtorch.Size(shape), self.in_shape, self.out_shape)
 
     def inverse_shape(self, shape: Any) -> Any:
-        return self._changed(mindtorch.Size(shape), self.out_shape, self.in_shape)
+        return self._changed_(mindtorch.Size(shape), self.out_shape, self.in_shape)

@@ -34,8 +34,8 @@ class Bernoulli(BinaryProbsLogitsMixin, ExponentialFamily):
 
     def __init__(self, probs: Tensor | Number | None = None, logits: Tensor | Number | None = None,
                  validate_args: bool | None = None) -> None:
-        name, value = self._either_of(probs, logits)
-        self._broadcast(validate_args, **{name: value})
+        name, value = self._either_of_(probs, logits)
+        self._broadcast_(validate_args, **{name: value})
 
     @property
     def mean(self) -> Tensor:
@@ -63,7 +63,7 @@ class Bernoulli(BinaryProbsLogitsMixin, ExponentialFamily):
         return binary_entropy(self.logits, self.probs)
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        return self._enumerated(mindtorch.arange(2, dtype=self._param.dtype, device=self._param.device), expand)
+        return self._enumerated_(mindtorch.arange(2, dtype=self._param.dtype, device=self._param.device), expand)
 
     @property
     def _natural_params(self):

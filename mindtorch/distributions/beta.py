@@ -29,7 +29,7 @@ class Beta(ExponentialFamily):
 
     def __init__(self, concentration1: Tensor | float, concentration0: Tensor | float,
                  validate_args: bool | None = None) -> None:
-        self._broadcast(validate_args, concentration1=concentration1, concentration0=concentration0)
+        self._broadcast_(validate_args, concentration1=concentration1, concentration0=concentration0)
 
     @property
     def total_concentration(self) -> Any:
@@ -61,15 +61,15 @@ class Beta(ExponentialFamily):
         if self._validate_args:
             self._validate_sample(value)
         return (mindtorch.xlogy(self.concentration1 - 1, value)
-                + mindtorch.xlogy(self.concentration0 - 1, 1 - value) - self._log_norm())
+                + mindtorch.xlogy(self.concentration0 - 1, 1 - value) - self._log_norm_())
 
-    def _log_norm(self):
+    def _log_norm_(self):
         return (mindtorch.lgamma(self.concentration1) + mindtorch.lgamma(self.concentration0)
                 - mindtorch.lgamma(self.total_concentration))
 
     def entropy(self) -> Tensor:
         a, b, total = self.concentration1, self.concentration0, self.total_concentration
-        return (self._log_norm() - (a - 1) * mindtorch.digamma(a) - (b - 1) * mindtorch.digamma(b)
+        return (self._log_norm_() - (a - 1) * mindtorch.digamma(a) - (b - 1) * mindtorch.digamma(b)
                 + (total - 2) * mindtorch.digamma(total))
 
     @property

@@ -32,7 +32,7 @@ class Binomial(BinaryProbsLogitsMixin, Distribution):
 
     def __init__(self, total_count: Tensor | int = 1, probs: Tensor | None = None, logits: Tensor | None = None,
                  validate_args: bool | None = None) -> None:
-        name, value = self._either_of(probs, logits)
+        name, value = self._either_of_(probs, logits)
         self.total_count, value = broadcast_all(total_count, value)
         self.total_count = self.total_count.type_as(value)
         vars(self)[name] = value
@@ -70,7 +70,7 @@ class Binomial(BinaryProbsLogitsMixin, Distribution):
         count = 1 + int(self.total_count.max())
         if not self.total_count.min() == count - 1:
             raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
-        return self._enumerated(mindtorch.arange(count, dtype=self._param.dtype, device=self._param.device), expand)
+        return self._enumerated_(mindtorch.arange(count, dtype=self._param.dtype, device=self._param.device), expand)
 
     def entropy(self) -> Tensor:
         logs = self.log_prob(self.enumerate_support(False))

@@ -32,7 +32,7 @@ class Categorical(ProbsLogitsMixin, Distribution):
 
     def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None,
                  validate_args: bool | None = None) -> None:
-        name, value = self._either_of(probs, logits)
+        name, value = self._either_of_(probs, logits)
         if value.dim() < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
         vars(self)[name] = normalized(value) if probs is None else value / value.sum(-1, keepdim=True)
@@ -77,5 +77,5 @@ class Categorical(ProbsLogitsMixin, Distribution):
         return -(logits * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        return self._enumerated(mindtorch.arange(self._num_events, dtype=mindtorch.long, device=self._param.device),
-                                expand)
+        return self._enumerated_(mindtorch.arange(self._num_events, dtype=mindtorch.long, device=self._param.device),
+                                 expand)

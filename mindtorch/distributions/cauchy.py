@@ -27,7 +27,7 @@ class Cauchy(Distribution):
     has_rsample = True
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
-        self._broadcast(validate_args, loc=loc, scale=scale)
+        self._broadcast_(validate_args, loc=loc, scale=scale)
 
     @property
     def mean(self) -> Tensor:

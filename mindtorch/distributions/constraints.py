@@ -159,8 +159,8 @@ class _Joined(Constraint):
     def check(self, value: Any) -> Any:
         if not -value.dim() <= self.dim < value.dim():
             raise AssertionError(f"dim {self.dim} out of range for value with {value.dim()} dims")
-        found = [constraint.check(part) for constraint, part in zip(self.cseq, self._split(value), strict=True)]
-        return self._join(found, self.dim)
+        found = [constraint.check(part) for constraint, part in zip(self.cseq, self._split_(value), strict=True)]
+        return self._join_(found, self.dim)
 
 
 class _Cat(_Joined):
@@ -184,11 +184,11 @@ class _Cat(_Joined):
         if len(self.lengths) != len(self.cseq):
             raise AssertionError(f"Expected lengths to have length {len(self.cseq)}, got {len(self.lengths)}")
 
-    def _split(self, value):
+    def _split_(self, value):
         for begin, length in zip(accumulate(self.lengths, initial=0), self.lengths, strict=False):
             yield value.narrow(self.dim, begin, length)
 
-    _join = staticmethod(mindtorch.cat)
+    _join_ = staticmethod(mindtorch.cat)
 
 
 class _Stack(_Joined):
@@ -204,12 +204,12 @@ class _Stack(_Joined):
         tensor([False,  True])
     """
 
-    def _split(self, value):
+    def _split_(self, value):
         if value.shape[self.dim] != len(self.cseq):
             raise AssertionError(f"Expected value.size({self.dim}) to be {len(self.cseq)}, got {value.shape[self.dim]}")
         return value.unbind(self.dim)
 
-    _join = staticmethod(mindtorch.stack)
+    _join_ = staticmethod(mindtorch.stack)
 
 
 class MixtureSameFamilyConstraint(Constraint):
@@ -263,24 +263,24 @@ class _OneHot(Constraint):
 class _Bounded(Constraint):
     """Values between bounds; a subclass says which of the two, how repr names them, and whether they belong to it."""
 
-    _names = ("lower_bound", "upper_bound")
-    _low, _high = "ge", "le"            # the comparisons of a value with its bounds
+    _names_ = ("lower_bound", "upper_bound")
+    _low_, _high_ = "ge", "le"            # the comparisons of a value with its bounds
 
     def __init__(self, *bounds: Any, **named: Any) -> None:
-        named |= zip(self._names, bounds, strict=False)
-        if len(bounds) > len(self._names) or named.keys() != set(self._names):
-            raise TypeError(f"{self.__class__.__name__} takes {' and '.join(self._names)}, got "
-                            f"{[*bounds[len(self._names):], *named]}")
+        named |= zip(self._names_, bounds, strict=False)
+        if len(bounds) > len(self._names_) or named.keys() != set(self._names_):
+            raise TypeError(f"{self.__class__.__name__} takes {' and '.join(self._names_)}, got "
+                            f"{[*bounds[len(self._names_):], *named]}")
         vars(self).update(named)
         super().__init__()
 
     def check(self, value: Any) -> Any:
         held = [getattr(mindtorch, comparison)(value, getattr(self, name)) for name, comparison in
-                (("lower_bound", self._low), ("upper_bound", self._high)) if name in self._names]
+                (("lower_bound", self._low_), ("upper_bound", self._high_)) if name in self._names_]
         return held[0] if len(held) == 1 else held[0] & held[1]
 
     def __repr__(self) -> str:
-        return f"{self.__class__.__name__[1:]}({', '.join(f'{name}={getattr(self, name)}' for name in self._names)})"
+        return f"{self.__class__.__name__[1:]}({', '.join(f'{name}={getattr(self, name)}' for name in self._names_)})"
 
 
 class _IntegerInterval(_Bounded):
@@ -302,7 +302,7 @@ class _IntegerInterval(_Bounded):
 
 
 class _IntegerGreaterThan(_IntegerInterval):
-    _names = ("lower_bound",)
+    _names_ = ("lower_bound",)
 
 
 class _Real(Constraint):
@@ -322,7 +322,7 @@ class _GreaterThan(_Bounded):
         tensor([False,  True])
     """
 
-    _names, _low = ("lower_bound",), "gt"
+    _names_, _low_ = ("lower_bound",), "gt"
 
 
 class _GreaterThanEq(_Bounded):
@@ -337,7 +337,7 @@ class _GreaterThanEq(_Bounded):
         tensor([True, True])
     """
 
-    _names = ("lower_bound",)
+    _names_ = ("lower_bound",)
 
 
 class _LessThan(_Bounded):
@@ -352,7 +352,7 @@ class _LessThan(_Bounded):
         tensor([ True, False])
     """
 
-    _names, _high = ("upper_bound",), "lt"
+    _names_, _high_ = ("upper_bound",), "lt"
 
 
 class _Interval(_Bounded):
@@ -380,7 +380,7 @@ class _HalfOpenInterval(_Bounded):
         tensor([ True, False])
     """
 
-    _high = "lt"
+    _high_ = "lt"
 
 
 class _Simplex(Constraint):

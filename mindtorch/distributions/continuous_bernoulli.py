@@ -38,14 +38,14 @@ class ContinuousBernoulli(BinaryProbsLogitsMixin, ExponentialFamily):
 
     def __init__(self, probs: Tensor | Number | None = None, logits: Tensor | Number | None = None,
                  lims: tuple[float, float] = (0.499, 0.501), validate_args: bool | None = None) -> None:
-        name, value = self._either_of(probs, logits)
+        name, value = self._either_of_(probs, logits)
         value, = broadcast_all(value)
         if name == "probs":
             if validate_args is not None and not constraints.unit_interval.check(value).all():
                 raise ValueError("The parameter probs has invalid values")
             value = clamp_probs(value)
         self._lims = lims
-        self._broadcast(validate_args, **{name: value})
+        self._broadcast_(validate_args, **{name: value})
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(ContinuousBernoulli, _instance)
@@ -56,31 +56,31 @@ class ContinuousBernoulli(BinaryProbsLogitsMixin, ExponentialFamily):
     def probs(self) -> Tensor:
         return clamp_probs(super().probs)
 
-    def _stable(self):
+    def _stable_(self):
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
 
     def _cut_probs(self):
         """The probabilities, those that lie too near to 1/2 moved away so that no formula divides by 0."""
-        return mindtorch.where(self._stable(), self.probs, self._lims[0])
+        return mindtorch.where(self._stable_(), self.probs, self._lims[0])
 
     def _cont_bern_log_norm(self):
         probs, x = self._cut_probs(), (self.probs - 0.5).square()
         odds, difference = (probs.log() - (-probs).log1p()).abs(), (1 - 2 * probs).abs()
-        return mindtorch.where(self._stable(), odds.log() - difference.log(),
+        return mindtorch.where(self._stable_(), odds.log() - difference.log(),
                                math.log(2.0) + (4 / 3 + 104 / 45 * x) * x)
 
     @property
     def mean(self) -> Tensor:
         probs, x = self._cut_probs(), self.probs - 0.5
         found = probs / (2 * probs - 1) + 1 / ((-probs).log1p() - probs.log())
-        return mindtorch.where(self._stable(), found, 0.5 + (1 / 3 + 16 / 45 * x.square()) * x)
+        return mindtorch.where(self._stable_(), found, 0.5 + (1 / 3 + 16 / 45 * x.square()) * x)
 
     @property
     def variance(self) -> Tensor:
         probs, x = self._cut_probs(), (self.probs - 0.5).square()
         found = (probs * (probs - 1) / (1 - 2 * probs).square()
                  + 1 / ((-probs).log1p() - probs.log()).square())
-        return mindtorch.where(self._stable(), found, 1 / 12 - (1 / 15 - 128 / 945 * x) * x)
+        return mindtorch.where(self._stable_(), found, 1 / 12 - (1 / 15 - 128 / 945 * x) * x)
 
     @property
     def stddev(self) -> Tensor:
@@ -101,14 +101,14 @@ class ContinuousBernoulli(BinaryProbsLogitsMixin, ExponentialFamily):
             self._validate_sample(value)
         probs = self._cut_probs()
         found = (probs ** value * (1 - probs) ** (1 - value) + probs - 1) / (2 * probs - 1)
-        found = mindtorch.where(self._stable(), found, value)
+        found = mindtorch.where(self._stable_(), found, value)
         return mindtorch.where(value <= 0, 0.0, mindtorch.where(value >= 1, 1.0, found))
 
     def icdf(self, value: Any) -> Tensor:
         probs = self._cut_probs()
         log_not = (-probs).log1p()
         found = ((-probs + value * (2 * probs - 1)).log1p() - log_not) / (probs.log() - log_not)
-        return mindtorch.where(self._stable(), found, value)
+        return mindtorch.where(self._stable_(), found, value)
 
     def entropy(self) -> Tensor:
         log_not = (-self.probs).log1p()

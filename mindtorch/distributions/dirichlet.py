@@ -55,14 +55,14 @@ class Dirichlet(ExponentialFamily):
     def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        return mindtorch.xlogy(self.concentration - 1.0, value).sum(-1) - self._log_norm()
+        return mindtorch.xlogy(self.concentration - 1.0, value).sum(-1) - self._log_norm_()
 
-    def _log_norm(self):
+    def _log_norm_(self):
         return mindtorch.lgamma(self.concentration).sum(-1) - mindtorch.lgamma(self.concentration.sum(-1))
 
     def entropy(self) -> Tensor:
         k, total = self.concentration.size(-1), self.concentration.sum(-1)
-        return (self._log_norm() - (k - total) * mindtorch.digamma(total)
+        return (self._log_norm_() - (k - total) * mindtorch.digamma(total)
                 - ((self.concentration - 1.0) * mindtorch.digamma(self.concentration)).sum(-1))
 
     @property

@@ -46,15 +46,15 @@ class Distribution:
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
-            self._check_parameters()
+            self._check_parameters_()
         super().__init__()
 
-    def _broadcast(self, validate_args, **parameters):
+    def _broadcast_(self, validate_args, **parameters):
         """Sets the parameters, broadcast, and the shapes of a distribution of single numbers."""
         vars(self).update(zip(parameters, broadcast_all(*parameters.values()), strict=True))
         Distribution.__init__(self, getattr(self, next(iter(parameters))).shape, validate_args=validate_args)
 
-    def _either_of(self, probs, logits, needed="Either `probs` or `logits` must be specified, but not both."):
+    def _either_of_(self, probs, logits, needed="Either `probs` or `logits` must be specified, but not both."):
         """Keeps the one of two parameters that is given, and returns it."""
         if (probs is None) == (logits is None):
             raise ValueError(needed)
@@ -62,7 +62,7 @@ class Distribution:
         vars(self)[name] = value
         return name, value
 
-    def _check_parameters(self):
+    def _check_parameters_(self):
         try:
             wanted = self.arg_constraints
         except NotImplementedError:
@@ -165,7 +165,7 @@ class Distribution:
         """exp(entropy)."""
         return mindtorch.exp(self.entropy())
 
-    def _enumerated(self, values, expand):
+    def _enumerated_(self, values, expand):
         values = values.reshape((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values
 

@@ -33,7 +33,7 @@ class ExponentialFamily(Distribution):
     def _mean_carrier_measure(self):
         raise NotImplementedError
 
-    def _natural_gradients(self):
+    def _natural_gradients_(self):
         """The natural parameters, cut off from what they were computed of, F of them, and its gradients."""
         params = [each.detach().requires_grad_() for each in self._natural_params]
         with mindtorch.enable_grad():
@@ -43,7 +43,7 @@ class ExponentialFamily(Distribution):
     def entropy(self) -> Tensor:
         """F(n) - <n, F'(n)> less the expectation of k(x)."""
         carrier = self._mean_carrier_measure
-        params, normalizer, gradients = self._natural_gradients()
+        params, normalizer, gradients = self._natural_gradients_()
         found = normalizer - carrier
         for param, gradient in zip(params, gradients, strict=True):
             found = found - (param * gradient).reshape((*self._batch_shape, -1)).sum(-1)

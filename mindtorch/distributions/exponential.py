@@ -28,7 +28,7 @@ class Exponential(ExponentialFamily):
     _mean_carrier_measure = 0
 
     def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:
-        self._broadcast(validate_args, rate=rate)
+        self._broadcast_(validate_args, rate=rate)
 
     @property
     def mean(self) -> Tensor:

@@ -30,7 +30,7 @@ class FisherSnedecor(Distribution):
     has_rsample = True
 
     def __init__(self, df1: Tensor | float, df2: Tensor | float, validate_args: bool | None = None) -> None:
-        self._broadcast(validate_args, df1=df1, df2=df2)
+        self._broadcast_(validate_args, df1=df1, df2=df2)
 
     @property
     def mean(self) -> Tensor:

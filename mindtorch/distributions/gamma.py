@@ -27,7 +27,7 @@ class Gamma(ExponentialFamily):
     _mean_carrier_measure = 0
 
     def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
-        self._broadcast(validate_args, concentration=concentration, rate=rate)
+        self._broadcast_(validate_args, concentration=concentration, rate=rate)
 
     @property
     def mean(self) -> Tensor:

@@ -27,19 +27,19 @@ class GeneralizedPareto(Distribution):
     has_rsample = True
 
     def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: Any = None) -> None:
-        self._broadcast(validate_args, loc=loc, scale=scale, concentration=concentration)
+        self._broadcast_(validate_args, loc=loc, scale=scale, concentration=concentration)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
         end = self.loc - self.scale / self.concentration
         return constraints.interval(self.loc, mindtorch.where(self.concentration < 0, end, float("inf")))
 
-    def _exponential(self):
+    def _exponential_(self):
         return mindtorch.isclose(self.concentration, mindtorch.zeros_like(self.concentration))
 
-    def _divisor(self):
+    def _divisor_(self):
         """The concentration, without the 0 for which there is another formula."""
-        return mindtorch.where(self._exponential(), 1.0, self.concentration)
+        return mindtorch.where(self._exponential_(), 1.0, self.concentration)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -48,15 +48,15 @@ class GeneralizedPareto(Distribution):
     def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        z, c = (value - self.loc) / self.scale, self._divisor()
-        return mindtorch.where(self._exponential(), -z, -(1 + 1 / c) * (c * z).log1p()) - self.scale.log()
+        z, c = (value - self.loc) / self.scale, self._divisor_()
+        return mindtorch.where(self._exponential_(), -z, -(1 + 1 / c) * (c * z).log1p()) - self.scale.log()
 
     def log_survival_function(self, value: Any) -> Any:
         """The logarithm of the probability of more than `value`."""
         if self._validate_args:
             self._validate_sample(value)
-        z, c = (value - self.loc) / self.scale, self._divisor()
-        return mindtorch.where(self._exponential(), -z, -(c * z).log1p() / c)
+        z, c = (value - self.loc) / self.scale, self._divisor_()
+        return mindtorch.where(self._exponential_(), -z, -(c * z).log1p() / c)
 
     def cdf(self, value: Any) -> Tensor:
         return -self.log_survival_function(value).expm1()
@@ -66,8 +66,8 @@ class GeneralizedPareto(Distribution):
         return (-self.log_survival_function(value).exp()).log1p()
 
     def icdf(self, value: Any) -> Tensor:
-        c, left = self._divisor(), (-value).log1p()
-        return self.loc + self.scale * mindtorch.where(self._exponential(), -left, (-c * left).expm1() / c)
+        c, left = self._divisor_(), (-value).log1p()
+        return self.loc + self.scale * mindtorch.where(self._exponential_(), -left, (-c * left).expm1() / c)
 
     @property
     def mean(self) -> Any:

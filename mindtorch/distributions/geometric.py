@@ -28,8 +28,8 @@ class Geometric(BinaryProbsLogitsMixin, Distribution):
 
     def __init__(self, probs: Tensor | Number | None = None, logits: Tensor | Number | None = None,
                  validate_args: bool | None = None) -> None:
-        name, value = self._either_of(probs, logits)
-        self._broadcast(validate_args, **{name: value})
+        name, value = self._either_of_(probs, logits)
+        self._broadcast_(validate_args, **{name: value})
         if self._validate_args and probs is not None and not (self.probs > 0).all():
             raise ValueError(f"Expected parameter probs ({type(self.probs).__name__} of shape "
                              f"{tuple(self.probs.shape)}) of distribution {self!r} to be positive but found invalid "

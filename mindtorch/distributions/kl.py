@@ -120,7 +120,7 @@ def _bernoulli(p, q):
 
 @register_kl(Beta, Beta)
 def _beta(p, q):
-    return (q._log_norm() - p._log_norm()
+    return (q._log_norm_() - p._log_norm_()
             + (p.concentration1 - q.concentration1) * mindtorch.digamma(p.concentration1)
             + (p.concentration0 - q.concentration0) * mindtorch.digamma(p.concentration0)
             + (q.total_concentration - p.total_concentration) * mindtorch.digamma(p.total_concentration))
@@ -129,7 +129,7 @@ def _beta(p, q):
 @register_kl(Dirichlet, Dirichlet)
 def _dirichlet(p, q):
     digammas = p.concentration.digamma() - p.concentration.sum(-1).digamma().unsqueeze(-1)
-    return q._log_norm() - p._log_norm() + ((p.concentration - q.concentration) * digammas).sum(-1)
+    return q._log_norm_() - p._log_norm_() + ((p.concentration - q.concentration) * digammas).sum(-1)
 
 
 @register_kl(Gamma, Gamma)
@@ -215,7 +215,7 @@ def _multivariate_normal(p, q):
     batch = mindtorch.broadcast_shapes(p.batch_shape, q.batch_shape)
     between = mindtorch.linalg.solve_triangular(factor, p._unbroadcasted_scale_tril.expand((*batch, n, n)), upper=False)
     trace = between.pow(2).sum((-2, -1))
-    return q._half_log_det() - p._half_log_det() + 0.5 * (trace + mahalanobis(factor, q.loc - p.loc) - n)
+    return q._half_log_det_() - p._half_log_det_() + 0.5 * (trace + mahalanobis(factor, q.loc - p.loc) - n)
 
 
 @register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
@@ -233,7 +233,7 @@ def _wishart(p, q):
     ratio = mindtorch.linalg.solve_triangular(q.scale_tril, p.scale_tril, upper=False)
     steps = mindtorch.arange(size, dtype=df.dtype, device=df.device)
     digammas = mindtorch.digamma((df.unsqueeze(-1) - steps) / 2).sum(-1)
-    return (q.df * (q._half_log_det() - p._half_log_det()) + df / 2 * (ratio.pow(2).sum((-2, -1)) - size)
+    return (q.df * (q._half_log_det_() - p._half_log_det_()) + df / 2 * (ratio.pow(2).sum((-2, -1)) - size)
             + mindtorch.mvlgamma(q.df / 2, size) - mindtorch.mvlgamma(df / 2, size) + (df - q.df) / 2 * digammas)
 
 
@@ -243,7 +243,7 @@ def _exponential_family(p, q):
     if type(p) is not type(q):
         raise NotImplementedError("The cross KL-divergence between different exponential families cannot be computed "
                                   "using Bregman divergences")
-    params, normalizer, gradients = p._natural_gradients()
+    params, normalizer, gradients = p._natural_gradients_()
     other = q._natural_params
     found = q._log_normalizer(*other) - normalizer
     for one, another, gradient in zip(params, other, gradients, strict=True):

@@ -32,9 +32,9 @@ class Kumaraswamy(TransformedDistribution):
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
         base = Uniform(mindtorch.zeros_like(self.concentration0), mindtorch.ones_like(self.concentration0),
                        validate_args=validate_args)
-        super().__init__(base, self._steps(), validate_args=validate_args)
+        super().__init__(base, self._steps_(), validate_args=validate_args)
 
-    def _steps(self):
+    def _steps_(self):
         return [PowerTransform(exponent=self.concentration0.reciprocal()), AffineTransform(loc=1.0, scale=-1.0),
                 PowerTransform(exponent=self.concentration1.reciprocal())]
 
@@ -44,14 +44,14 @@ class Kumaraswamy(TransformedDistribution):
         new.concentration0 = self.concentration0.expand(batch_shape)
         return super().expand(batch_shape, new)
 
-    def _moment(self, n):
+    def _moment_(self, n):
         """E[X ** n] = b * B(1 + n / a, b)."""
         a, b = 1 + n / self.concentration1, self.concentration0
         return b * mindtorch.exp(mindtorch.lgamma(a) + mindtorch.lgamma(b) - mindtorch.lgamma(a + b))
 
     @property
     def mean(self) -> Tensor:
-        return self._moment(1)
+        return self._moment_(1)
 
     @property
     def mode(self) -> Tensor:
@@ -61,7 +61,7 @@ class Kumaraswamy(TransformedDistribution):
 
     @property
     def variance(self) -> Tensor:
-        return self._moment(2) - self.mean.pow(2)
+        return self._moment_(2) - self.mean.pow(2)
 
     def entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0

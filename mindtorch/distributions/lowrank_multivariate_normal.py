@@ -59,7 +59,7 @@ class LowRankMultivariateNormal(LocationMixin, Distribution):
         inner = factor.mT @ (factor / self.cov_diag.unsqueeze(-1))
         return mindtorch.linalg.cholesky(inner + mindtorch.eye(inner.shape[-1], dtype=inner.dtype, device=inner.device))
 
-    def _log_det(self):
+    def _log_det_(self):
         return (2 * self._capacitance_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1) + self.cov_diag.log().sum(-1))
 
     @lazy_property
@@ -92,7 +92,7 @@ class LowRankMultivariateNormal(LocationMixin, Distribution):
         away = value - self.loc
         common = (self.cov_factor.mT @ (away / self.cov_diag).unsqueeze(-1)).squeeze(-1)
         distance = (away.pow(2) / self.cov_diag).sum(-1) - mahalanobis(self._capacitance_tril, common)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + self._log_det() + distance)
+        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + self._log_det_() + distance)
 
     def entropy(self) -> Tensor:
-        return 0.5 * (self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._log_det())
+        return 0.5 * (self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._log_det_())

@@ -69,7 +69,7 @@ class MixtureSameFamily(Distribution):
     def component_distribution(self) -> Distribution:
         return self._component_distribution
 
-    def _weighted(self, values):
+    def _weighted_(self, values):
         """The sum over the components, by their probabilities."""
         probs = self.mixture_distribution.probs
         return (probs.reshape(probs.shape + (1,) * self._event_ndims) * values).sum(-1 - self._event_ndims)
@@ -79,12 +79,12 @@ class MixtureSameFamily(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return self._weighted(self.component_distribution.mean)
+        return self._weighted_(self.component_distribution.mean)
 
     @property
     def variance(self) -> Tensor:
-        within = self._weighted(self.component_distribution.variance)
-        return within + self._weighted((self.component_distribution.mean - self._pad(self.mean)).pow(2.0))
+        within = self._weighted_(self.component_distribution.variance)
+        return within + self._weighted_((self.component_distribution.mean - self._pad(self.mean)).pow(2.0))
 
     def cdf(self, x: Any) -> Tensor:
         return (self.component_distribution.cdf(self._pad(x)) * self.mixture_distribution.probs).sum(-1)

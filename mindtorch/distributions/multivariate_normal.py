@@ -45,15 +45,15 @@ class MultivariateNormal(MatrixMixin, LocationMixin, Distribution):
                  scale_tril: Tensor | None = None, validate_args: bool | None = None) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        name, matrix = self._one_matrix(ValueError, covariance_matrix=covariance_matrix,
-                                        precision_matrix=precision_matrix, scale_tril=scale_tril)
+        name, matrix = self._one_matrix_(ValueError, covariance_matrix=covariance_matrix,
+                                         precision_matrix=precision_matrix, scale_tril=scale_tril)
         if matrix.dim() < 2:
             raise ValueError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")
         batch = mindtorch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         self.loc = loc.expand(batch + loc.shape[-1:])
         vars(self)[name] = matrix.expand(batch + matrix.shape[-2:])
         super().__init__(batch, self.loc.shape[-1:], validate_args=validate_args)
-        self._set_scale_tril(name, matrix)
+        self._set_scale_tril_(name, matrix)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(MultivariateNormal, _instance)
@@ -72,13 +72,13 @@ class MultivariateNormal(MatrixMixin, LocationMixin, Distribution):
         if self._validate_args:
             self._validate_sample(value)
         distance = mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_det()
+        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_det_()
 
-    def _half_log_det(self):
+    def _half_log_det_(self):
         return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def entropy(self) -> Tensor:
-        found = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
+        found = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det_()
         return found.expand(self._batch_shape)
 
 

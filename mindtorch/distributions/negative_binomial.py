@@ -34,7 +34,7 @@ class NegativeBinomial(BinaryProbsLogitsMixin, Distribution):
 
     def __init__(self, total_count: Tensor | float, probs: Tensor | None = None, logits: Tensor | None = None,
                  validate_args: bool | None = None) -> None:
-        name, value = self._either_of(probs, logits)
+        name, value = self._either_of_(probs, logits)
         self.total_count, value = broadcast_all(total_count, value)
         self.total_count = self.total_count.type_as(value)
         vars(self)[name] = value

@@ -37,7 +37,7 @@ class Normal(LocationMixin, ExponentialFamily):
     _mean_carrier_measure = 0
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
-        self._broadcast(validate_args, loc=loc, scale=scale)
+        self._broadcast_(validate_args, loc=loc, scale=scale)
 
     @property
     def stddev(self) -> Tensor:

@@ -25,7 +25,7 @@ class Poisson(ExponentialFamily):
     support = constraints.nonnegative_integer
 
     def __init__(self, rate: Tensor | Number, validate_args: bool | None = None) -> None:
-        self._broadcast(validate_args, rate=rate)
+        self._broadcast_(validate_args, rate=rate)
 
     @property
     def mean(self) -> Tensor:

@@ -38,7 +38,7 @@ class LogitRelaxedBernoulli(BinaryProbsLogitsMixin, Distribution):
     def __init__(self, temperature: Tensor, probs: Tensor | Number | None = None, logits: Tensor | Number | None = None,
                  validate_args: bool | None = None) -> None:
         self.temperature = temperature
-        name, value = self._either_of(probs, logits)
+        name, value = self._either_of_(probs, logits)
         vars(self)[name], = broadcast_all(value)
         super().__init__(vars(self)[name].shape, validate_args=validate_args)
 

@@ -29,7 +29,7 @@ class StudentT(Distribution):
 
     def __init__(self, df: Tensor | float, loc: Tensor | float = 0.0, scale: Tensor | float = 1.0,
                  validate_args: bool | None = None) -> None:
-        self._broadcast(validate_args, df=df, loc=loc, scale=scale)
+        self._broadcast_(validate_args, df=df, loc=loc, scale=scale)
 
     @property
     def mean(self) -> Tensor:

@@ -72,17 +72,17 @@ class TransformedDistribution(Distribution):
     def has_rsample(self) -> bool:
         return self.base_dist.has_rsample
 
-    def _transform(self, value):
+    def _transform_(self, value):
         for transform in self.transforms:
             value = transform(value)
         return value
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with mindtorch.no_grad():
-            return self._transform(self.base_dist.sample(sample_shape))
+            return self._transform_(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: _size = ()) -> Tensor:
-        return self._transform(self.base_dist.rsample(sample_shape))
+        return self._transform_(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
@@ -95,7 +95,7 @@ class TransformedDistribution(Distribution):
             y = x
         return found + sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape))
 
-    def _sign(self):
+    def _sign_(self):
         sign = 1
         for transform in self.transforms:
             sign = sign * transform.sign
@@ -106,12 +106,12 @@ class TransformedDistribution(Distribution):
             value = transform.inv(value)
         if self._validate_args:
             self.base_dist._validate_sample(value)
-        return self._undo_sign(self.base_dist.cdf(value))
+        return self._undo_sign_(self.base_dist.cdf(value))
 
     def icdf(self, value: Any) -> Tensor:
-        return self._transform(self.base_dist.icdf(self._undo_sign(value)))
+        return self._transform_(self.base_dist.icdf(self._undo_sign_(value)))
 
-    def _undo_sign(self, probability):
+    def _undo_sign_(self, probability):
         """The probability as it is of the base: falling transforms turn it round."""
-        sign = self._sign()
+        sign = self._sign_()
         return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5

@@ -285,16 +285,16 @@ class SoftmaxTransform(_Plain):
     def _inverse(self, y):
         return y.log()
 
-    def _checked(self, shape):
+    def _checked_(self, shape):
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return shape
 
     def forward_shape(self, shape: Any) -> Any:
-        return self._checked(shape)
+        return self._checked_(shape)
 
     def inverse_shape(self, shape: Any) -> Any:
-        return self._checked(shape)
+        return self._checked_(shape)
 
 
 class StickBreakingTransform(_Plain):
@@ -309,12 +309,12 @@ class StickBreakingTransform(_Plain):
     codomain = constraints.simplex
     bijective = True
 
-    def _offset(self, value, more):
+    def _offset_(self, value, more):
         """log of how many are left at each place, so that 0 gives equal shares."""
         return (value.shape[-1] + more - value.new_ones(value.shape[-1]).cumsum(-1)).log()
 
     def _call(self, x):
-        z = SigmoidTransform()(x - self._offset(x, 1))
+        z = SigmoidTransform()(x - self._offset_(x, 1))
         left = (1 - z).cumprod(-1)
         return mindtorch.cat([z, mindtorch.ones_like(z[..., :1])], -1) * mindtorch.cat(
             [mindtorch.ones_like(z[..., :1]), left], -1)
@@ -322,10 +322,10 @@ class StickBreakingTransform(_Plain):
     def _inverse(self, y):
         shares = y[..., :-1]
         left = (1 - shares.cumsum(-1)).clamp(min=mindtorch.finfo(y.dtype).tiny)
-        return shares.log() - left.log() + self._offset(shares, 1)
+        return shares.log() - left.log() + self._offset_(shares, 1)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        x = x - self._offset(x, 1)
+        x = x - self._offset_(x, 1)
         return (-x + mindtorch.nn.functional.logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
     def forward_shape(self, shape: Any) -> Any:
@@ -381,19 +381,19 @@ class CorrCholeskyTransform(_Plain):
         before = mindtorch.cat([mindtorch.ones_like(left[..., :1]), left[..., :-1]], -1)
         return (shares + mindtorch.eye(size, dtype=x.dtype, device=x.device)) * before
 
-    def _left(self, y):
+    def _left_(self, y):
         """The square of what the elements up to each one have left of the row's length."""
         return 1 - y.square().cumsum(-1)
 
     def _inverse(self, y):
-        left = self._left(y)
+        left = self._left_(y)
         before = mindtorch.cat([mindtorch.ones_like(left[..., :1]), left[..., :-1]], -1)
         shares = _flattened(y, -1) / _flattened(before, -1).sqrt()
         return (shares.log1p() - (-shares).log1p()) / 2
 
     def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
         stretched = 2 * (x + softplus(-2 * x) - math.log(2.0)).sum(-1)
-        return 0.5 * _flattened(self._left(y), -2).log().sum(-1) - stretched
+        return 0.5 * _flattened(self._left_(y), -2).log().sum(-1) - stretched
 
     def forward_shape(self, shape: Any) -> Any:
         if len(shape) < 1:

@@ -29,7 +29,7 @@ class Uniform(Distribution):
     has_rsample = True
 
     def __init__(self, low: Tensor | float, high: Tensor | float, validate_args: bool | None = None) -> None:
-        self._broadcast(validate_args, low=low, high=high)
+        self._broadcast_(validate_args, low=low, high=high)
 
     @property
     def arg_constraints(self) -> Any:

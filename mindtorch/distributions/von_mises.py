@@ -27,7 +27,7 @@ class VonMises(LocationMixin, Distribution):
     support = constraints.real
 
     def __init__(self, loc: Tensor, concentration: Tensor, validate_args: bool | None = None) -> None:
-        self._broadcast(validate_args, loc=loc, concentration=concentration)
+        self._broadcast_(validate_args, loc=loc, concentration=concentration)
 
     @property
     def variance(self) -> Tensor:

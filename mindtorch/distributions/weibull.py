@@ -44,12 +44,12 @@ class Weibull(TransformedDistribution):
         new._validate_args = self._validate_args
         return new
 
-    def _gamma(self, n):
+    def _gamma_(self, n):
         return mindtorch.lgamma(1 + n * self.concentration_reciprocal).exp()
 
     @property
     def mean(self) -> Tensor:
-        return self.scale * self._gamma(1)
+        return self.scale * self._gamma_(1)
 
     @property
     def mode(self) -> Tensor:
@@ -57,7 +57,7 @@ class Weibull(TransformedDistribution):
 
     @property
     def variance(self) -> Tensor:
-        return self.scale.pow(2) * (self._gamma(2) - self._gamma(1).square())
+        return self.scale.pow(2) * (self._gamma_(2) - self._gamma_(1).square())
 
     def entropy(self) -> Tensor:
         return (EULER * (1 - self.concentration_reciprocal)

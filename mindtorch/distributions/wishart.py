@@ -38,8 +38,8 @@ class Wishart(MatrixMixin, ExponentialFamily):
     def __init__(self, df: Tensor | Number, covariance_matrix: Tensor | None = None,
                  precision_matrix: Tensor | None = None, scale_tril: Tensor | None = None,
                  validate_args: bool | None = None) -> None:
-        name, matrix = self._one_matrix(AssertionError, covariance_matrix=covariance_matrix,
-                                        precision_matrix=precision_matrix, scale_tril=scale_tril)
+        name, matrix = self._one_matrix_(AssertionError, covariance_matrix=covariance_matrix,
+                                         precision_matrix=precision_matrix, scale_tril=scale_tril)
         if matrix.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
         self.df = df if isinstance(df, mindtorch.Tensor) else mindtorch.tensor(
@@ -50,7 +50,7 @@ class Wishart(MatrixMixin, ExponentialFamily):
         self.df = self.df.expand(batch)
         vars(self)[name] = matrix.expand(batch + matrix.shape[-2:])
         super().__init__(batch, matrix.shape[-2:], validate_args=validate_args)
-        self._set_scale_tril(name, matrix)
+        self._set_scale_tril_(name, matrix)
 
     @property
     def arg_constraints(self) -> Any:
@@ -63,22 +63,22 @@ class Wishart(MatrixMixin, ExponentialFamily):
         new._event_shape = self._event_shape
         return super().expand(batch_shape, new)
 
-    def _as_matrices(self, number):
+    def _as_matrices_(self, number):
         return number.reshape((*number.shape, 1, 1))
 
     @property
     def mean(self) -> Tensor:
-        return self._as_matrices(self.df) * self.covariance_matrix
+        return self._as_matrices_(self.df) * self.covariance_matrix
 
     @property
     def mode(self) -> Tensor:
         factor = self.df - self.covariance_matrix.shape[-1] - 1
-        return self._as_matrices(factor.masked_fill(factor <= 0, math.nan)) * self.covariance_matrix
+        return self._as_matrices_(factor.masked_fill(factor <= 0, math.nan)) * self.covariance_matrix
 
     @property
     def variance(self) -> Tensor:
         own = self.covariance_matrix.diagonal(dim1=-2, dim2=-1)
-        return self._as_matrices(self.df) * (self.covariance_matrix.pow(2) + own.unsqueeze(-1) * own.unsqueeze(-2))
+        return self._as_matrices_(self.df) * (self.covariance_matrix.pow(2) + own.unsqueeze(-1) * own.unsqueeze(-2))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """By Bartlett's decomposition: a triangle of normal numbers with square roots of Chi2 on its diagonal."""
@@ -88,7 +88,7 @@ class Wishart(MatrixMixin, ExponentialFamily):
         root = self._unbroadcasted_scale_tril @ (triangle + mindtorch.diag_embed(diagonal))
         return root @ root.mT
 
-    def _half_log_det(self):
+    def _half_log_det_(self):
         return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def log_prob(self, value: Any) -> Tensor:
@@ -96,14 +96,14 @@ class Wishart(MatrixMixin, ExponentialFamily):
             self._validate_sample(value)
         df, p = self.df, self._event_shape[-1]
         trace = mindtorch.cholesky_solve(value, self._unbroadcasted_scale_tril).diagonal(dim1=-2, dim2=-1).sum(-1)
-        return (-df * (p * math.log(2) / 2 + self._half_log_det()) - mindtorch.mvlgamma(df / 2, p)
+        return (-df * (p * math.log(2) / 2 + self._half_log_det_()) - mindtorch.mvlgamma(df / 2, p)
                 + (df - p - 1) / 2 * mindtorch.linalg.slogdet(value).logabsdet - trace / 2)
 
     def entropy(self) -> Tensor:
         df, p = self.df, self._event_shape[-1]
         steps = mindtorch.arange(p, dtype=df.dtype, device=df.device)
         digammas = mindtorch.digamma((df.unsqueeze(-1) - steps) / 2).sum(-1)
-        return ((p + 1) * (p * math.log(2) / 2 + self._half_log_det()) + mindtorch.mvlgamma(df / 2, p)
+        return ((p + 1) * (p * math.log(2) / 2 + self._half_log_det_()) + mindtorch.mvlgamma(df / 2, p)
                 - (df - p - 1) / 2 * digammas + df * p / 2)
 
     @property

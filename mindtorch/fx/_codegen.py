@@ -141,10 +141,10 @@ class _Writer:
             return self._global(qualified_name(value), value)
         text = repr(value)
         for name in re.findall(r"^-?(torch|device|inf|nan|mindtorch)\b", text):
-            self._constant(name)
+            self._constant_(name)
         return text
 
-    def _constant(self, name):
+    def _constant_(self, name):
         import mindtorch
         self.globals[name] = {"torch": mindtorch, "mindtorch": mindtorch, "device": mindtorch.device,
                               "inf": float("inf"), "nan": float("nan")}[name]

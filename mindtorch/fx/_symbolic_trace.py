@@ -221,7 +221,7 @@ class Tracer(TracerBase):
                     return self.create_node("get_attr", name, (), {})
             raise NameError("parameter is not a member of this module")
         if isinstance(a, Tensor):
-            return self.create_node("get_attr", self._path_of_tensor(a), (), {})
+            return self.create_node("get_attr", self._path_of_tensor_(a), (), {})
         if isinstance(a, Module):
             return self.create_node("get_attr", self.path_of_module(a), (), {})
         if isinstance(a, tuple) and hasattr(a, "_fields"):
@@ -232,7 +232,7 @@ class Tracer(TracerBase):
             return self.create_node("get_attr", name, (), {})
         return super().create_arg(a)
 
-    def _path_of_tensor(self, tensor):
+    def _path_of_tensor_(self, tensor):
         for name, buffer in self.root.named_buffers():
             if buffer is tensor:
                 return name
@@ -285,11 +285,11 @@ class Tracer(TracerBase):
                 if name not in parameter_proxy_cache:
                     parameter_proxy_cache[name] = self.create_proxy(
                         "get_attr", name, (), {}, proxy_factory_fn=functools.partial(
-                            self._parameter_proxy, name, tensor) if self.param_shapes_constant else None)
+                            self._parameter_proxy_, name, tensor) if self.param_shapes_constant else None)
                 return parameter_proxy_cache[name]
         return attr_val
 
-    def _parameter_proxy(self, name, tensor, node):
+    def _parameter_proxy_(self, name, tensor, node):
         return ParameterProxy(self, node, name, tensor)
 
     # --- tracing ------------------------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ class Tracer(TracerBase):
         count = code.co_argcount + code.co_kwonlyargcount
         if is_module and not count:
             raise RuntimeError("``self`` argument cannot be part of *args expansion!")
-        args = [self.root if is_module and place == 0 else self._input(name, plain, concrete_args)
+        args = [self.root if is_module and place == 0 else self._input_(name, plain, concrete_args)
                 for place, name in enumerate(code.co_varnames[:count])]
         for flag, stars in ((inspect.CO_VARARGS, "*"), (inspect.CO_VARKEYWORDS, "**")):
             if code.co_flags & flag:
@@ -310,14 +310,14 @@ class Tracer(TracerBase):
                 args.append(self.create_proxy("placeholder", f"{stars}{name}", (), {}))
         return (root_fn if len(args) == code.co_argcount else _positional(plain, len(args))), args
 
-    def _input(self, name, function, concrete_args):
+    def _input_(self, name, function, concrete_args):
         parameter = inspect.signature(function).parameters[name]
         default = () if parameter.default is parameter.empty else (parameter.default,)
         if concrete_args is not None and name in concrete_args:
-            return self._constant(name, default, concrete_args[name])
+            return self._constant_(name, default, concrete_args[name])
         return self.create_proxy("placeholder", name, default, {}, type_expr=function.__annotations__.get(name))
 
-    def _constant(self, name, default, value):
+    def _constant_(self, name, default, value):
         """A concrete argument. The graph is made for it, and checks that it gets it."""
         import mindtorch
         given = self.create_proxy("placeholder", f"{name}_1", default, {})
@@ -343,7 +343,7 @@ class Tracer(TracerBase):
         returned = inspect.unwrap(function).__annotations__.get("return")
         function, args = self.create_args_for_root(function, isinstance(root, Module), concrete_args)
         with _Patches() as patches, _count_tracing():
-            self._patch_modules(patches)
+            self._patch_modules_(patches)
             patches.functions_in(names, self._autowrap_function_ids)
             for module in self._autowrap_search:
                 patches.functions_in(vars(module), self._autowrap_function_ids)
@@ -352,7 +352,7 @@ class Tracer(TracerBase):
             self.create_node("output", "output", (result,), {}, type_expr=returned)
         return self.graph
 
-    def _patch_modules(self, patches):
+    def _patch_modules_(self, patches):
         plain_getattr, plain_call, cache = Module.__getattr__, Module.__call__, {}
 
         def patched_getattr(module, name):

@@ -86,7 +86,7 @@ class Graph:
                  tracer_extras: dict[str, Any] | None = None) -> None:
         self._root = Node(self, "", "root", "", (), {})
         self._insert = self._root.prepend
-        self._names = _Namespace()
+        self._names_ = _Namespace()
         self._codegen = CodeGen()
         self.owning_module = owning_module
         self._tracer_cls, self._tracer_extras = tracer_cls, tracer_extras
@@ -114,7 +114,7 @@ class Graph:
             raise AssertionError("args must be a tuple")
         if not isinstance(kwargs, dict):
             raise AssertionError("kwargs must be a dict")
-        node = Node(self, self._names.create_name(name or self._target_to_str(target)), op, target, args, kwargs,
+        node = Node(self, self._names_.create_name(name or self._target_to_str(target)), op, target, args, kwargs,
                     type_expr)
         self._insert(node)
         return node
@@ -172,7 +172,7 @@ class Graph:
     # --- changing it --------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _inserting(self, insert):
+    def _inserting_(self, insert):
         before, self._insert = self._insert, insert
         try:
             yield
@@ -185,7 +185,7 @@ class Graph:
             return self.inserting_after(self._root)
         if n.graph is not self:
             raise AssertionError("Node to insert before is not in graph.")
-        return self._inserting(n.prepend)
+        return self._inserting_(n.prepend)
 
     def inserting_after(self, n: Node | None = None) -> Any:
         """Within it new nodes go behind `n`, the first directly; without a node: to the end."""
@@ -193,7 +193,7 @@ class Graph:
             return self.inserting_before(self._root)
         if n.graph is not self:
             raise AssertionError("Node to insert after is not in graph.")
-        return self._inserting(n.next.prepend)
+        return self._inserting_(n.next.prepend)
 
     def erase_node(self, to_erase: Node) -> None:
         """Remove an unused node."""
@@ -205,7 +205,7 @@ class Graph:
         if not to_erase._erased:
             to_erase._remove_from_list()
             to_erase._erased = True
-            to_erase._set_inputs((), {})
+            to_erase._set_inputs_((), {})
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
         """Remove unused nodes without side effects. True if there were any."""
@@ -235,9 +235,9 @@ class Graph:
             seen.add(node)
             names.add(node.name)
             if self.owning_module is not None and node.op in ("get_attr", "call_module"):
-                self._check_path(node)
+                self._check_path_(node)
 
-    def _check_path(self, node):
+    def _check_path_(self, node):
         found = self.owning_module
         for name in node.target.split("."):
             if not hasattr(found, name):

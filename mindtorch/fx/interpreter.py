@@ -61,7 +61,7 @@ class Interpreter:
             try:
                 self.env[node] = self.run_node(node)
             except Exception as error:
-                self._add_place(error, node)
+                self._add_place_(error, node)
                 raise
             for used in self.user_to_last_uses.get(node, ()):
                 del self.env[used]
@@ -69,7 +69,7 @@ class Interpreter:
                 return self.env[node]
         return None
 
-    def _add_place(self, error, node):
+    def _add_place_(self, error, node):
         first = str(error.args[0]) if error.args else ""
         error.args = (f"{first}\n\nWhile executing {node.format_node()}", *error.args[1:])
 

@@ -163,11 +163,11 @@ class Node:
         self._args, self._kwargs, self._input_nodes = (), {}, {}
         self._prev = self._next = self
         self._erased = False
-        self._set_inputs(args, kwargs)
+        self._set_inputs_(args, kwargs)
 
     # --- inputs -------------------------------------------------------------------------------------------------------
 
-    def _set_inputs(self, args, kwargs):
+    def _set_inputs_(self, args, kwargs):
         for node in self._input_nodes:
             node.users.pop(self, None)
         self._input_nodes = {}
@@ -185,7 +185,7 @@ class Node:
 
     @args.setter
     def args(self, args: Any) -> None:
-        self._set_inputs(args, self._kwargs)
+        self._set_inputs_(args, self._kwargs)
 
     @property
     def kwargs(self) -> Any:
@@ -194,7 +194,7 @@ class Node:
 
     @kwargs.setter
     def kwargs(self, kwargs: Any) -> None:
-        self._set_inputs(self._args, kwargs)
+        self._set_inputs_(self._args, kwargs)
 
     @property
     def all_input_nodes(self) -> list[Node]:
@@ -219,10 +219,10 @@ class Node:
 
     def replace_input_with(self, old_input: Node, new_input: Node) -> None:
         """Replace `old_input` by `new_input` in all arguments."""
-        self._exchange(lambda node: new_input if node is old_input else node)
+        self._exchange_(lambda node: new_input if node is old_input else node)
 
-    def _exchange(self, fn):
-        self._set_inputs(map_arg(self._args, fn), map_arg(self._kwargs, fn))
+    def _exchange_(self, fn):
+        self._set_inputs_(map_arg(self._args, fn), map_arg(self._kwargs, fn))
 
     def replace_all_uses_with(self, replace_with: Node,
                               delete_user_cb: Callable[[Node], bool] | None = lambda user: True, *,

@@ -85,7 +85,7 @@ class TracerBase:
         if isinstance(a, (tuple, list)):
             return (list if isinstance(a, list) else tuple)([self.create_arg(item) for item in a])
         if isinstance(a, dict):
-            return {self._key(key): self.create_arg(value) for key, value in a.items()}
+            return {self._key_(key): self.create_arg(value) for key, value in a.items()}
         if isinstance(a, slice):
             return slice(self.create_arg(a.start), self.create_arg(a.stop), self.create_arg(a.step))
         if isinstance(a, range):
@@ -97,7 +97,7 @@ class TracerBase:
             return self.create_node("call_function", type(a), (), made)
         raise NotImplementedError(f"argument of type: {type(a)}")
 
-    def _key(self, key):
+    def _key_(self, key):
         key = self.create_arg(key)
 
         def refuse(node):

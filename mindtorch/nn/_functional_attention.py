@@ -122,8 +122,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     A bool mask is True where a query may look; a query that may look nowhere gives zeros. With `enable_gqa` the heads
     of key and value are shared by groups of query's.
     """
-    if hasattr(attn_mask, "_as_arguments"):             # nn.attention.bias.CausalBias
-        attn_mask, is_causal = attn_mask._as_arguments(query, is_causal)
+    if hasattr(attn_mask, "_as_arguments_"):             # nn.attention.bias.CausalBias
+        attn_mask, is_causal = attn_mask._as_arguments_(query, is_causal)
     _check_attention(query, key, value, attn_mask, is_causal)
     if not (_CHOICE.math or _CHOICE.fused):
         raise RuntimeError("No viable backend for scaled_dot_product_attention was found. This is likely due to "

@@ -45,26 +45,26 @@ class Adafactor(Algorithm):
         super().__init__(params, {"lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d,
                                   "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize})
 
-    def _gradients(self, ops, group, params, grads, lr):
+    def _gradients_(self, ops, group, params, grads, lr):
         # The weights decay later: how large they were sets the rate.
         return ops.neg(grads) if group["maximize"] else grads
 
     @staticmethod
-    def _takes_foreach(group, kinds):
+    def _takes_foreach_(group, kinds):
         # One parameter at a time saves memory; either form reads the norms on the host.
         return False
 
-    def _start(self, state, param, group):
+    def _start_(self, state, param, group):
         if param.is_complex():
             raise RuntimeError("Adafactor does not support complex parameters")
-        super()._start(state, param, group)
+        super()._start_(state, param, group)
         if param.dim() > 1:
             state["row_var"] = param.new_zeros([*param.shape[:-1], 1])
             state["col_var"] = param.new_zeros([*param.shape[:-2], 1, param.shape[-1]])
         else:
             state["variance"] = mindtorch.zeros_like(param)
 
-    def _update(self, ops, group, lr, params, grads, states, counts):
+    def _update_(self, ops, group, lr, params, grads, states, counts):
         for param, grad, state, count in zip(params, grads, states, counts, strict=True):
             smallest = mindtorch.finfo(param.dtype).eps if group["eps"][0] is None else group["eps"][0]
             size = max(group["eps"][1], param.norm(2).item() / param.numel()**0.5)
@@ -96,4 +96,4 @@ def adafactor(params: list[Tensor], grads: list[Tensor], row_vars: list[Tensor |
     columns = {"step": state_steps, "row_var": row_vars, "col_var": col_vars, "variance": variances}
     group = {"lr": lr, "beta2_decay": beta2_decay, "eps": (eps1, eps2), "d": d, "weight_decay": weight_decay,
              "foreach": foreach, "maximize": maximize}
-    Adafactor._call(params, grads, columns, group, grad_scale, found_inf)
+    Adafactor._call_(params, grads, columns, group, grad_scale, found_inf)

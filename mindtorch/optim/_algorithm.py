@@ -96,12 +96,12 @@ def _real(state):
 class Algorithm(Optimizer):
     """An optimizer that updates each parameter by its own gradient and state."""
 
-    _complex_as_real = True
-    _counters = {"step": 0}     # states of one number, with their first values
-    _gathers = True             # counters may be replaced by elements of one tensor
-    _tensors = ()               # states like the parameter, which begin with zeros
-    _instead = ""               # what torch's message recommends for sparse gradients
-    _capturable = "params and state_steps"      # what a capturable step needs on the device, as torch says it
+    _complex_as_real_ = True
+    _counters_ = {"step": 0}     # states of one number, with their first values
+    _gathers_ = True             # counters may be replaced by elements of one tensor
+    _tensors_ = ()               # states like the parameter, which begin with zeros
+    _instead_ = ""               # what torch's message recommends for sparse gradients
+    _capturable_ = "params and state_steps"      # what a capturable step needs on the device, as torch says it
 
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
@@ -114,7 +114,7 @@ class Algorithm(Optimizer):
                 if "step" in kept and not isinstance(kept["step"], Tensor):
                     kept["step"] = scalar_state(kept["step"], param, group)
 
-    def _refuse_what_fused_lacks(self, fused, foreach, differentiable):
+    def _refuse_what_fused_lacks_(self, fused, foreach, differentiable):
         if not fused:
             return
         if differentiable:
@@ -130,23 +130,23 @@ class Algorithm(Optimizer):
         for group in self.param_groups:
             params = [param for param in group["params"] if param.grad is not None]
             if params:
-                self._step_group(group, params)
+                self._step_group_(group, params)
         return loss
 
-    def _step_group(self, group, params):
+    def _step_group_(self, group, params):
         if group.get("fused"):
-            self._check_fused({(param.device, param.dtype) for param in params})
+            self._check_fused_({(param.device, param.dtype) for param in params})
         grads = [param.grad for param in params]
         if any_sparse(grads):
-            self._check_sparse(group)
-        self._run(group, params, grads, self._states(group, params))
+            self._check_sparse_(group)
+        self._run_(group, params, grads, self._states_(group, params))
 
-    def _check_sparse(self, group):
+    def _check_sparse_(self, group):
         """RuntimeError where the algorithm takes no sparse gradients."""
-        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients{self._instead}")
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients{self._instead_}")
 
     @classmethod
-    def _call(cls, params, grads, columns, group, grad_scale=None, found_inf=None):
+    def _call_(cls, params, grads, columns, group, grad_scale=None, found_inf=None):
         """A step without an optimizer: `columns` are lists of the parameters' states, empty where there are none."""
         if not all(isinstance(step, Tensor) for step in columns.get("step", ())):
             raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
@@ -155,39 +155,39 @@ class Algorithm(Optimizer):
         columns = {name: tensors for name, tensors in columns.items() if len(tensors)}
         states = [{name: tensors[index] for name, tensors in columns.items()} for index in range(len(params))]
         self = cls.__new__(cls)
-        self._gathers, self.grad_scale, self.found_inf = False, grad_scale, found_inf
+        self._gathers_, self.grad_scale, self.found_inf = False, grad_scale, found_inf
         if params:
-            self._run(group, params, grads, states)
+            self._run_(group, params, grads, states)
         for name, tensors in columns.items():
             if any(tensor is None for tensor in tensors):       # SGD's first momenta
                 tensors[:] = [state[name] for state in states]
 
-    def _run(self, group, params, grads, states):
+    def _run_(self, group, params, grads, states):
         """One step of parameters whose states are there, in the form that the group asks for."""
         kinds = {(param.device, param.dtype) for param in params}
         fused = group.get("fused")
         if group.get("capturable"):
-            self._check_capturable(params, states)
-        foreach = False if fused or any_sparse(grads) else self._takes_foreach(group, kinds)
+            self._check_capturable_(params, states)
+        foreach = False if fused or any_sparse(grads) else self._takes_foreach_(group, kinds)
         if foreach and group.get("differentiable"):
             raise AssertionError("_foreach ops don't support autograd")
-        counts = self._count(group, states)
-        if self._complex_as_real and any(dtype.is_complex for _, dtype in kinds):
-            params, grads, states = self._view_as_real(params, grads, states)
+        counts = self._count_(group, states)
+        if self._complex_as_real_ and any(dtype.is_complex for _, dtype in kinds):
+            params, grads, states = self._view_as_real_(params, grads, states)
         columns = params, grads, states, counts
         if fused:
-            for part in self._by_kind(columns, kinds):
-                self._fused_update(group, *part)
+            for part in self._by_kind_(columns, kinds):
+                self._fused_update_(group, *part)
         elif foreach:
-            for part in self._by_kind(columns, kinds):
-                self._follow(FOREACH, group, *part)
+            for part in self._by_kind_(columns, kinds):
+                self._follow_(FOREACH, group, *part)
         else:
             ops = DIFFERENTIABLE if group.get("differentiable") else PLAIN
             for row in zip(*columns, strict=True):
-                self._follow(ops, group, *([item] for item in row))
+                self._follow_(ops, group, *([item] for item in row))
 
     @staticmethod
-    def _by_kind(columns, kinds):
+    def _by_kind_(columns, kinds):
         """The columns of each device and dtype; with one kind, that is as they are."""
         if len(kinds) == 1:
             return [columns]
@@ -197,74 +197,74 @@ class Algorithm(Optimizer):
         return [map(list, zip(*part, strict=True)) for part in rows.values()]
 
     @staticmethod
-    def _takes_foreach(group, kinds):
+    def _takes_foreach_(group, kinds):
         """The group's setting; by default foreach on an accelerator, where launches are expensive."""
         if group["foreach"] is not None or group.get("fused") is not None:
             return bool(group["foreach"])
         return not group["differentiable"] and all(device.type in _ACCELERATORS for device, _ in kinds)
 
     @staticmethod
-    def _check_fused(kinds):
+    def _check_fused_(kinds):
         for device, dtype in kinds:
             if device.type not in _FUSED_DEVICES or not dtype.is_floating_point:
                 raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported "
                                    f"devices: {_FUSED_DEVICES} but {dtype} and {device.type}")
 
-    def _check_capturable(self, params, states):
+    def _check_capturable_(self, params, states):
         for param, state in zip(params, states, strict=True):
             place = param.device.type
-            if place not in _ACCELERATORS or any(state[name].device.type != place for name in self._counters):
-                raise AssertionError(f"If capturable=True, {self._capturable} must be on supported devices: "
+            if place not in _ACCELERATORS or any(state[name].device.type != place for name in self._counters_):
+                raise AssertionError(f"If capturable=True, {self._capturable_} must be on supported devices: "
                                      f"{list(_ACCELERATORS)}.")
 
     @staticmethod
-    def _view_as_real(params, grads, states):
+    def _view_as_real_(params, grads, states):
         def real(tensor):
             return mindtorch.view_as_real(tensor) if tensor.is_complex() else tensor
         return list(map(real, params)), list(map(real, grads)), list(map(_real, states))
 
-    def _states(self, group, params):
+    def _states_(self, group, params):
         states = [self.state[param] for param in params]
         for param, state in zip(params, states, strict=True):
             if not state:
-                self._start(state, param, group)
+                self._start_(state, param, group)
         return states
 
-    def _start(self, state, param, group):
+    def _start_(self, state, param, group):
         """Fill the state of a parameter that is seen for the first time."""
-        for name, value in self._counters.items():
+        for name, value in self._counters_.items():
             state[name] = scalar_state(value, param, group)
-        for name in self._tensors:
+        for name in self._tensors_:
             state[name] = like(param)
 
-    def _count(self, group, states):
+    def _count_(self, group, states):
         """Increment the counters and return each parameter's; a fused operator reads the counters itself."""
-        if not self._counters:
+        if not self._counters_:
             return [None] * len(states)
-        steps, base = increment(states, self._gathers)
+        steps, base = increment(states, self._gathers_)
         return steps if group.get("fused") else counter_values(steps, base, group.get("capturable"))
 
-    def _follow(self, ops, group, params, grads, states, counts):
+    def _follow_(self, ops, group, params, grads, states, counts):
         """One step in the form that `ops` has; `counts` are the steps so far."""
-        lr = self._rate(group)
-        self._update(ops, group, lr, params, self._gradients(ops, group, params, grads, lr), states, counts)
+        lr = self._rate_(group)
+        self._update_(ops, group, lr, params, self._gradients_(ops, group, params, grads, lr), states, counts)
 
-    def _update(self, ops, group, lr, params, grads, states, counts):
+    def _update_(self, ops, group, lr, params, grads, states, counts):
         """Change `params` and `states`, which are lists, with the operators of `ops`."""
         raise NotImplementedError
 
-    def _fused_update(self, group, params, grads, states, steps):
+    def _fused_update_(self, group, params, grads, states, steps):
         """The same with one operator for all; `steps` are the counters."""
         raise NotImplementedError
 
-    def _rate(self, group):
+    def _rate_(self, group):
         """The learning rate: a number, or a tensor where its value must not be read on the host."""
         lr = group["lr"]
         if not isinstance(lr, Tensor):
             return lr
         return to_scalar(lr) if lr.requires_grad or group.get("capturable") else lr.item()
 
-    def _gradients(self, ops, group, params, grads, lr):
+    def _gradients_(self, ops, group, params, grads, lr):
         """The gradients to follow: of what is to be maximized negated, with the decay of the weights in them."""
         if group.get("maximize"):
             grads = ops.neg(grads)

@@ -34,8 +34,8 @@ class Muon(Algorithm):
                 [0.0000, 0.8775]])
     """
 
-    _counters = {}
-    _tensors = ("momentum_buffer",)
+    _counters_ = {}
+    _tensors_ = ("momentum_buffer",)
 
     def __init__(self, params: ParamsT, lr: float = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95,
                  nesterov: bool = True, ns_coefficients: tuple[float, float, float] = (3.4445, -4.7750, 2.0315),
@@ -54,20 +54,20 @@ class Muon(Algorithm):
                 check(param.ndim == 2,
                       f"Muon only supports 2D parameters whereas we found a parameter with size: {param.size()}")
 
-    def _gradients(self, ops, group, params, grads, lr):
+    def _gradients_(self, ops, group, params, grads, lr):
         ops.mul_(params, 1 - lr * group["weight_decay"])
         return grads
 
     @staticmethod
-    def _takes_foreach(group, kinds):
+    def _takes_foreach_(group, kinds):
         return False
 
-    def _start(self, state, param, group):
+    def _start_(self, state, param, group):
         if param.is_complex():
             raise RuntimeError("Muon does not support complex parameters")
-        super()._start(state, param, group)
+        super()._start_(state, param, group)
 
-    def _update(self, ops, group, lr, params, grads, states, counts):
+    def _update_(self, ops, group, lr, params, grads, states, counts):
         momentum = group["momentum"]
         buffers = column(states, "momentum_buffer")
         average_(ops, buffers, grads, momentum)

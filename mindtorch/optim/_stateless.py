@@ -79,7 +79,7 @@ def swap_in_optimizer_params_and_state(optimizer: Optimizer, swapin_parameters: 
         for group, swapped in zip(live, groups, strict=True):
             group.clear()
             group.update(swapped)
-        optimizer.state, optimizer._gathers = state, False      # its counters are to be those given
+        optimizer.state, optimizer._gathers_ = state, False      # its counters are to be those given
         yield
     finally:
         for group, before in zip(live_groups, options, strict=True):
@@ -87,4 +87,4 @@ def swap_in_optimizer_params_and_state(optimizer: Optimizer, swapin_parameters: 
             group.update(before)
         live[:] = live_groups
         optimizer.param_groups, optimizer.state = live, live_state
-        del optimizer._gathers
+        del optimizer._gathers_

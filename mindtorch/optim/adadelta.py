@@ -30,7 +30,7 @@ class Adadelta(Algorithm):
         tensor([ 0.9968, -1.9968])
     """
 
-    _tensors = ("square_avg", "acc_delta")
+    _tensors_ = ("square_avg", "acc_delta")
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6,
                  weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False,
@@ -43,7 +43,7 @@ class Adadelta(Algorithm):
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
             "capturable": capturable, "foreach": foreach, "differentiable": differentiable})
 
-    def _update(self, ops, group, lr, params, grads, states, counts):
+    def _update_(self, ops, group, lr, params, grads, states, counts):
         rho, eps = group["rho"], group["eps"]
         squares, changes = column(states, "square_avg"), column(states, "acc_delta")
         average_squares_(ops, squares, grads, rho)
@@ -74,4 +74,4 @@ def adadelta(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor
     columns = {"step": state_steps, "square_avg": square_avgs, "acc_delta": acc_deltas}
     group = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
              "capturable": capturable, "foreach": foreach, "differentiable": differentiable}
-    Adadelta._call(params, grads, columns, group)
+    Adadelta._call_(params, grads, columns, group)

@@ -46,9 +46,9 @@ class Adagrad(Algorithm):
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
             "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
             "differentiable": differentiable, "fused": fused})
-        self._refuse_what_fused_lacks(fused, foreach, differentiable)
+        self._refuse_what_fused_lacks_(fused, foreach, differentiable)
         for group in self.param_groups:
-            self._states(group, group["params"])
+            self._states_(group, group["params"])
 
     def share_memory(self) -> None:
         """Moves the sums of squares to shared memory: processes that share the parameters share them, too."""
@@ -56,19 +56,19 @@ class Adagrad(Algorithm):
             for param in group["params"]:
                 self.state[param]["sum"].share_memory_()
 
-    def _check_sparse(self, group):
+    def _check_sparse_(self, group):
         if group["fused"]:
             raise RuntimeError("`fused` does not support sparse gradients")
         if group["weight_decay"] != 0:
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
 
-    def _start(self, state, param, group):
+    def _start_(self, state, param, group):
         value = self.defaults["initial_accumulator_value"]
-        super()._start(state, param, group)
+        super()._start_(state, param, group)
         state["sum"] = mindtorch.full_like(param, complex(value, value) if param.is_complex() else value,
                                            requires_grad=False)
 
-    def _update(self, ops, group, lr, params, grads, states, counts):
+    def _update_(self, ops, group, lr, params, grads, states, counts):
         decay = group["lr_decay"]
         rates = [-lr / (1 + (count - 1) * decay) for count in counts]
         sums = column(states, "sum")
@@ -80,7 +80,7 @@ class Adagrad(Algorithm):
         ops.add_(roots, group["eps"])
         scaled_addcdiv_(ops, params, grads, roots, rates)
 
-    def _fused_update(self, group, params, grads, states, steps):
+    def _fused_update_(self, group, params, grads, states, steps):
         found_inf = getattr(self, "found_inf", None)
         mindtorch._fused_adagrad_(
             params, grads, column(states, "sum"), steps, lr=float(group["lr"]), lr_decay=group["lr_decay"],
@@ -119,4 +119,4 @@ def adagrad(params: list[Tensor], grads: list[Tensor], state_sums: list[Tensor],
     columns = {"step": state_steps, "sum": state_sums}
     group = {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
              "maximize": maximize, "differentiable": differentiable, "fused": fused}
-    Adagrad._call(params, grads, columns, group, grad_scale, found_inf)
+    Adagrad._call_(params, grads, columns, group, grad_scale, found_inf)

@@ -27,8 +27,8 @@ class Adam(Algorithm):
         tensor([ 0.9000, -1.9000])
     """
 
-    _instead = ", please consider SparseAdam instead"
-    _tensors = ("exp_avg", "exp_avg_sq")
+    _instead_ = ", please consider SparseAdam instead"
+    _tensors_ = ("exp_avg", "exp_avg_sq")
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3,
                  betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,
@@ -49,30 +49,30 @@ class Adam(Algorithm):
             "lr": lr, "betas": tuple(map(to_scalar, betas)), "eps": eps, "weight_decay": weight_decay,
             "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach, "capturable": capturable,
             "differentiable": differentiable, "fused": fused, "decoupled_weight_decay": decoupled_weight_decay})
-        self._refuse_what_fused_lacks(fused, foreach, differentiable)
+        self._refuse_what_fused_lacks_(fused, foreach, differentiable)
 
     @staticmethod
-    def _takes_foreach(group, kinds):
-        foreach = Algorithm._takes_foreach(group, kinds)
+    def _takes_foreach_(group, kinds):
+        foreach = Algorithm._takes_foreach_(group, kinds)
         if foreach and isinstance(group["lr"], Tensor) and not group["capturable"]:
             if group["foreach"]:
                 raise RuntimeError("lr as a Tensor is not supported for capturable=False and foreach=True")
             return False
         return foreach
 
-    def _start(self, state, param, group):
-        super()._start(state, param, group)
+    def _start_(self, state, param, group):
+        super()._start_(state, param, group)
         if group["amsgrad"]:
             state["max_exp_avg_sq"] = like(param)
 
-    def _betas(self, group):
+    def _betas_(self, group):
         """The decays as numbers; as tensors where they are learnt, or must not be read on the host."""
         if not isinstance(group["betas"][0], Tensor):
             return group["betas"]
         return [beta if beta.requires_grad or group["capturable"] else beta.item() for beta in group["betas"]]
 
-    def _update(self, ops, group, lr, params, grads, states, counts):
-        beta1, beta2 = self._betas(group)
+    def _update_(self, ops, group, lr, params, grads, states, counts):
+        beta1, beta2 = self._betas_(group)
         averages, squares = column(states, "exp_avg"), column(states, "exp_avg_sq")
         average_(ops, averages, grads, beta1)
         average_squares_(ops, squares, grads, beta2)
@@ -86,7 +86,7 @@ class Adam(Algorithm):
         rates = of_each(lambda count: -lr / (1 - beta1**count), counts)
         scaled_addcdiv_(ops, params, averages, roots, rates)
 
-    def _fused_update(self, group, params, grads, states, steps):
+    def _fused_update_(self, group, params, grads, states, steps):
         beta1, beta2 = map(float, group["betas"])
         found_inf = getattr(self, "found_inf", None)
         fused = mindtorch._fused_adamw_ if group["decoupled_weight_decay"] else mindtorch._fused_adam_
@@ -118,4 +118,4 @@ def adam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_
     group = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
              "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable,
              "fused": fused, "decoupled_weight_decay": decoupled_weight_decay}
-    Adam._call(params, grads, columns, group, grad_scale, found_inf)
+    Adam._call_(params, grads, columns, group, grad_scale, found_inf)

@@ -26,7 +26,7 @@ class Adamax(Algorithm):
         tensor([ 0.9000, -1.9000])
     """
 
-    _tensors = ("exp_avg", "exp_inf")
+    _tensors_ = ("exp_avg", "exp_inf")
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
@@ -36,7 +36,7 @@ class Adamax(Algorithm):
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable})
 
-    def _update(self, ops, group, lr, params, grads, states, counts):
+    def _update_(self, ops, group, lr, params, grads, states, counts):
         beta1, beta2 = group["betas"]
         averages, largest = column(states, "exp_avg"), column(states, "exp_inf")
         average_(ops, averages, grads, beta1)
@@ -67,4 +67,4 @@ def adamax(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], ex
     columns = {"step": state_steps, "exp_avg": exp_avgs, "exp_inf": exp_infs}
     group = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
              "maximize": maximize, "differentiable": differentiable, "capturable": capturable}
-    Adamax._call(params, grads, columns, group)
+    Adamax._call_(params, grads, columns, group)

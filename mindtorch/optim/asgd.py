@@ -31,8 +31,8 @@ class ASGD(Algorithm):
         tensor([ 0.8000, -1.6000])
     """
 
-    _counters = {"step": 0, "eta": None, "mu": 1}       # eta begins with the rate
-    _capturable = "params, mus, etas, and state_steps"
+    _counters_ = {"step": 0, "eta": None, "mu": 1}       # eta begins with the rate
+    _capturable_ = "params, mus, etas, and state_steps"
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
                  t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False,
@@ -43,15 +43,15 @@ class ASGD(Algorithm):
             "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable})
 
-    def _start(self, state, param, group):
-        for name, value in (self._counters | {"eta": to_scalar(group["lr"])}).items():
+    def _start_(self, state, param, group):
+        for name, value in (self._counters_ | {"eta": to_scalar(group["lr"])}).items():
             state[name] = mindtorch.full((), float(value), dtype=scalar_dtype(), device=param.device)
         state["ax"] = like(param)
 
-    def _count(self, group, states):
-        return super()._count({"capturable": True}, states)
+    def _count_(self, group, states):
+        return super()._count_({"capturable": True}, states)
 
-    def _update(self, ops, group, lr, params, grads, states, counts):
+    def _update_(self, ops, group, lr, params, grads, states, counts):
         # The rates are tensors beside the parameters, as in torch: read on the host they would make it wait.
         decay, start = group["lambd"], group["t0"]
         rates, weights, averages = column(states, "eta"), column(states, "mu"), column(states, "ax")
@@ -87,4 +87,4 @@ def asgd(params: list[Tensor], grads: list[Tensor], axs: list[Tensor], mus: list
     columns = {"step": state_steps, "eta": etas, "mu": mus, "ax": axs}
     group = {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
              "maximize": maximize, "differentiable": differentiable, "capturable": capturable}
-    ASGD._call(params, grads, columns, group)
+    ASGD._call_(params, grads, columns, group)

@@ -79,15 +79,15 @@ class LBFGS(Optimizer):
     # The parameters as one vector.
 
     @staticmethod
-    def _flat(tensors):
+    def _flat_(tensors):
         return mindtorch.cat([(mindtorch.view_as_real(tensor) if tensor.is_complex() else tensor).reshape(-1)
                               for tensor in tensors])
 
-    def _flat_grad(self):
-        return self._flat([mindtorch.zeros_like(param) if param.grad is None else param.grad
-                           for param in self._params])
+    def _flat_grad_(self):
+        return self._flat_([mindtorch.zeros_like(param) if param.grad is None else param.grad
+                            for param in self._params])
 
-    def _move(self, length, direction):
+    def _move_(self, length, direction):
         start = 0
         for param in self._params:
             real = mindtorch.view_as_real(param) if param.is_complex() else param
@@ -107,7 +107,7 @@ class LBFGS(Optimizer):
         state.setdefault("n_iter", 0)
         first_loss = closure()
         state["func_evals"] += 1
-        point = Point(0, float(first_loss), self._flat_grad())
+        point = Point(0, float(first_loss), self._flat_grad_())
         if bool(point.grad.abs().max() <= group["tolerance_grad"]):
             return first_loss
         memory = {name: list(value) if isinstance(value, list) else value
@@ -115,28 +115,28 @@ class LBFGS(Optimizer):
         left = group["max_eval"] - 1
         for turn in range(1, group["max_iter"] + 1):
             memory["n_iter"] += 1
-            point, calls, moved = self._iterate(state, memory, closure, point, left, turn == group["max_iter"])
+            point, calls, moved = self._iterate_(state, memory, closure, point, left, turn == group["max_iter"])
             left -= calls
             state["func_evals"] += calls
-            if not moved or left <= 0 or self._has_converged(group, memory, point):
+            if not moved or left <= 0 or self._has_converged_(group, memory, point):
                 break
         state.update(memory)
         return first_loss
 
     @staticmethod
-    def _has_converged(group, memory, point):
+    def _has_converged_(group, memory, point):
         if bool(point.grad.abs().max() <= group["tolerance_grad"]):
             return True
         if bool((memory["d"] * memory["t"]).abs().max() <= group["tolerance_change"]):
             return True
         return abs(point.loss - memory["prev_loss"]) < group["tolerance_change"]
 
-    def _iterate(self, state, memory, closure, point, left, last):
+    def _iterate_(self, state, memory, closure, point, left, last):
         """One iteration: the point it leads to, how often it called the closure, and whether it went anywhere."""
         group, grad = self.param_groups[0], point.grad
         lr = to_scalar(group["lr"])
         first = memory["n_iter"] == 1
-        memory["d"] = direction = grad.neg() if first else self._direction(state, memory, grad, group["history_size"])
+        memory["d"] = direction = grad.neg() if first else self._direction_(state, memory, grad, group["history_size"])
         if first:
             memory.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
         memory["prev_flat_grad"], memory["prev_loss"] = grad.clone(), point.loss
@@ -147,34 +147,34 @@ class LBFGS(Optimizer):
         if group["line_search_fn"] is not None:
             if group["line_search_fn"] != "strong_wolfe":
                 raise RuntimeError("only 'strong_wolfe' is supported")
-            return *self._search(memory, closure, point._replace(t=0, slope=slope), left), True
-        self._move(memory["t"], direction)
+            return *self._search_(memory, closure, point._replace(t=0, slope=slope), left), True
+        self._move_(memory["t"], direction)
         if last:        # nothing would use the loss there
             return point, 0, True
-        return Point(memory["t"], float(closure()), self._flat_grad()), 1, True
+        return Point(memory["t"], float(closure()), self._flat_grad_()), 1, True
 
-    def _search(self, memory, closure, point, left):
+    def _search_(self, memory, closure, point, left):
         """Go as far along the direction as the strong Wolfe conditions ask for."""
         direction = memory["d"]
         start = [param.clone(memory_format=mindtorch.contiguous_format) for param in self._params]
 
         def evaluate(length):
-            self._move(length, direction)
+            self._move_(length, direction)
             loss = float(closure())
-            grad = self._flat_grad()
+            grad = self._flat_grad_()
             for param, value in zip(self._params, start, strict=True):
                 param.copy_(value)
             return Point(length, loss, grad, grad.dot(direction).item())
         point, calls = strong_wolfe(evaluate, memory["t"], point, direction.abs().max().item(), left, Limits())
         memory["t"] = point.t
-        self._move(point.t, direction)
+        self._move_(point.t, direction)
         return point, calls
 
     # The memory.
 
-    def _direction(self, state, memory, grad, history_size):
+    def _direction_(self, state, memory, grad, history_size):
         """Minus the gradient times the inverse Hessian."""
-        self._remember(memory, grad.sub(memory["prev_flat_grad"]), memory["d"].mul(memory["t"]), history_size)
+        self._remember_(memory, grad.sub(memory["prev_flat_grad"]), memory["d"].mul(memory["t"]), history_size)
         pairs = list(zip(memory["old_dirs"], memory["old_stps"], memory["ro"], strict=True))
         shares = state.setdefault("al", [None] * history_size)
         result = grad.neg()
@@ -188,7 +188,7 @@ class LBFGS(Optimizer):
         return result
 
     @staticmethod
-    def _remember(memory, change, step, history_size):
+    def _remember_(memory, change, step, history_size):
         """Keep how the gradient changed with the last step, where that was along a valley."""
         curvature = change.dot(step)
         if bool(curvature <= _CURVATURE):

@@ -118,7 +118,7 @@ class LRScheduler:
         self._initial_step()
 
     @contextmanager
-    def _marked(self, name):
+    def _marked_(self, name):
         setattr(self, name, True)
         try:
             yield
@@ -127,7 +127,7 @@ class LRScheduler:
 
     def _initial_step(self):
         self._step_count = 0
-        with self._marked("_is_initial"):
+        with self._marked_("_is_initial"):
             self.step()
 
     def state_dict(self) -> dict[str, Any]:
@@ -161,21 +161,21 @@ class LRScheduler:
     def _update_lr(self, epoch=None):
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         closed = None if epoch is None else getattr(self, "_get_closed_form_lr", None)
-        with self._marked("_get_lr_called_within_step"):
+        with self._marked_("_get_lr_called_within_step"):
             rates = (closed or self.get_lr)()
-        self._set_rates(rates)
+        self._set_rates_(rates)
 
-    def _set_rates(self, rates):
+    def _set_rates_(self, rates):
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             _set_rate(group, rate)
         self._last_lr = _rates(self.optimizer)
 
-    def _warn_outside_of_step(self):
+    def _warn_outside_of_step_(self):
         if not self._get_lr_called_within_step:
             warnings.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
                           UserWarning, stacklevel=3)
 
-    def _multiplied(self, factor):
+    def _multiplied_(self, factor):
         """The rates of the groups as they are, times `factor`; None leaves them."""
         if factor is None:
             return _rates(self.optimizer)
@@ -189,11 +189,11 @@ class _FactorLR(LRScheduler):
     """A schedule that multiplies each rate by the same `_factor()`, and has a `_closed_factor()` of the first rate."""
 
     def get_lr(self) -> Any:
-        self._warn_outside_of_step()
-        return self._multiplied(self._factor())
+        self._warn_outside_of_step_()
+        return self._multiplied_(self._factor_())
 
     def _get_closed_form_lr(self):
-        factor = self._closed_factor()
+        factor = self._closed_factor_()
         return [rate * factor for rate in self.base_lrs]
 
 
@@ -207,10 +207,10 @@ class _FunctionLR(LRScheduler):
         check(not several or len(lr_lambda) == groups, f"Expected {groups} lr_lambdas, but got "
                                                        f"{len(lr_lambda) if several else 1}")
         self.lr_lambdas = list(lr_lambda) if several else [lr_lambda] * groups
-        self._check_functions()
+        self._check_functions_()
         super().__init__(optimizer, last_epoch)
 
-    def _check_functions(self):
+    def _check_functions_(self):
         pass
 
     def state_dict(self) -> Any:
@@ -242,7 +242,7 @@ class LambdaLR(_FunctionLR):
     """
 
     def get_lr(self) -> list[float | Tensor]:
-        self._warn_outside_of_step()
+        self._warn_outside_of_step_()
         return [rate * function(self.last_epoch)
                 for function, rate in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
@@ -262,13 +262,13 @@ class MultiplicativeLR(_FunctionLR):
         tensor([1.0000, 0.5000, 0.2500, 0.1250])
     """
 
-    def _check_functions(self):
+    def _check_functions_(self):
         for function in self.lr_lambdas:
             if not callable(function):
                 raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
 
     def get_lr(self) -> list[float | Tensor]:
-        self._warn_outside_of_step()
+        self._warn_outside_of_step_()
         if self._is_initial:
             return _rates(self.optimizer)
         return [group["lr"] * function(self.last_epoch)
@@ -297,10 +297,10 @@ class StepLR(_FactorLR):
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self):
+    def _factor_(self):
         return None if self.last_epoch == 0 or self.last_epoch % self.step_size else self.gamma
 
-    def _closed_factor(self):
+    def _closed_factor_(self):
         return self.gamma**(self.last_epoch // self.step_size)
 
 
@@ -324,11 +324,11 @@ class MultiStepLR(_FactorLR):
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self):
+    def _factor_(self):
         passed = self.milestones.get(self.last_epoch)
         return None if passed is None else self.gamma**passed
 
-    def _closed_factor(self):
+    def _closed_factor_(self):
         return self.gamma**bisect_right(sorted(self.milestones.elements()), self.last_epoch)
 
 
@@ -353,12 +353,12 @@ class ConstantLR(_FactorLR):
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self):
+    def _factor_(self):
         if self.last_epoch == 0:
             return self.factor
         return 1.0 / self.factor if self.last_epoch == self.total_iters else None
 
-    def _closed_factor(self):
+    def _closed_factor_(self):
         return 1.0 if self.last_epoch >= self.total_iters else self.factor
 
 
@@ -390,7 +390,7 @@ class LinearLR(_FactorLR):
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self):
+    def _factor_(self):
         if self.last_epoch == 0:
             return self.start_factor
         if self._is_initial or self.last_epoch > self.total_iters:
@@ -398,7 +398,7 @@ class LinearLR(_FactorLR):
         rise = self.end_factor - self.start_factor
         return 1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)
 
-    def _closed_factor(self):
+    def _closed_factor_(self):
         passed = min(self.total_iters, self.last_epoch) / self.total_iters
         return self.start_factor + (self.end_factor - self.start_factor) * passed
 
@@ -422,10 +422,10 @@ class ExponentialLR(_FactorLR):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self):
+    def _factor_(self):
         return None if self._is_initial else self.gamma
 
-    def _closed_factor(self):
+    def _closed_factor_(self):
         return self.gamma**self.last_epoch
 
 
@@ -451,13 +451,13 @@ class PolynomialLR(_FactorLR):
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self):
+    def _factor_(self):
         if self._is_initial or self.last_epoch > self.total_iters:
             return None
         left, before = (1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1))
         return (left / before)**self.power
 
-    def _closed_factor(self):
+    def _closed_factor_(self):
         return (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters)**self.power
 
 
@@ -483,11 +483,11 @@ class CosineAnnealingLR(LRScheduler):
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
-    def _height(self, epoch):
+    def _height_(self, epoch):
         return 1 + math.cos(math.pi * epoch / self.T_max)
 
     def get_lr(self) -> list[float | Tensor]:
-        self._warn_outside_of_step()
+        self._warn_outside_of_step_()
         if self._is_initial:
             return _rates(self.optimizer)
         if self._step_count == 1 and self.last_epoch > 0:
@@ -497,11 +497,11 @@ class CosineAnnealingLR(LRScheduler):
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [group["lr"] + (rate - self.eta_min) * rise
                     for rate, group in zip(self.base_lrs, groups, strict=True)]
-        ratio = self._height(epoch) / self._height(epoch - 1)
+        ratio = self._height_(epoch) / self._height_(epoch - 1)
         return [ratio * (group["lr"] - self.eta_min) + self.eta_min for group in groups]
 
     def _get_closed_form_lr(self):
-        height = self._height(self.last_epoch)
+        height = self._height_(self.last_epoch)
         return [self.eta_min + (rate - self.eta_min) * height / 2 for rate in self.base_lrs]
 
 
@@ -534,7 +534,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float | Tensor]:
-        self._warn_outside_of_step()
+        self._warn_outside_of_step_()
         height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (rate - self.eta_min) * height / 2 for rate in self.base_lrs]
 
@@ -548,13 +548,13 @@ class CosineAnnealingWarmRestarts(LRScheduler):
                 self.T_i *= self.T_mult
         else:
             epoch = 0 if epoch is None else epoch
-            self._find(epoch)
+            self._find_(epoch)
         self.last_epoch = math.floor(epoch)
-        with self._marked("_get_lr_called_within_step"):
+        with self._marked_("_get_lr_called_within_step"):
             rates = self.get_lr()
-        self._set_rates(rates)
+        self._set_rates_(rates)
 
-    def _find(self, epoch):
+    def _find_(self, epoch):
         """Which restart `epoch` falls after, and how long after."""
         check(epoch >= 0, f"Expected non-negative epoch, but got {epoch}")
         if epoch < self.T_0:
@@ -570,7 +570,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 class _Composed(LRScheduler):
     """A schedule made of others, which belong to the same optimizer."""
 
-    def _check_schedulers(self, optimizer, schedulers):
+    def _check_schedulers_(self, optimizer, schedulers):
         name = type(self).__name__
         for index, scheduler in enumerate(schedulers):
             if not hasattr(scheduler, "optimizer"):
@@ -617,7 +617,7 @@ class SequentialLR(_Composed):
     def __init__(self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int],
                  last_epoch: int = -1) -> None:
         check(len(schedulers) >= 1, f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
-        self._check_schedulers(optimizer, schedulers)
+        self._check_schedulers_(optimizer, schedulers)
         check(len(milestones) == len(schedulers) - 1,
               "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone "
               f"points, but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
@@ -673,7 +673,7 @@ class ChainedScheduler(_Composed):
         check(len(schedulers) >= 1,
               f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler.")
         self.optimizer = optimizer or schedulers[0].optimizer
-        self._check_schedulers(self.optimizer, schedulers)
+        self._check_schedulers_(self.optimizer, schedulers)
         self._schedulers = schedulers
         self._last_lr = _rates(self.optimizer)
 
@@ -787,7 +787,7 @@ class ReduceLROnPlateau(LRScheduler):
 class _MomentumCycle(LRScheduler):
     """A schedule of rates and momenta; Adam's momentum is its first beta."""
 
-    def _start_momenta(self, optimizer, base_momentum, max_momentum, last_epoch):
+    def _start_momenta_(self, optimizer, base_momentum, max_momentum, last_epoch):
         """Check that there are momenta, and set the first ones; gives those of each group, lowest and highest."""
         check("momentum" in optimizer.defaults or "betas" in optimizer.defaults,
               "optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
@@ -796,11 +796,11 @@ class _MomentumCycle(LRScheduler):
         highest = _per_group("max_momentum", optimizer, max_momentum)
         if last_epoch == -1:
             for group, low, high in zip(optimizer.param_groups, lowest, highest, strict=True):
-                self._set_momentum(group, high)
+                self._set_momentum_(group, high)
                 group["max_momentum"], group["base_momentum"] = high, low
         return lowest, highest
 
-    def _set_momentum(self, group, value):
+    def _set_momentum_(self, group, value):
         if self.use_beta1:
             group["betas"] = (value, *group["betas"][1:])
         else:
@@ -855,8 +855,8 @@ class CyclicLR(_MomentumCycle):
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self.base_momentums, self.max_momentums = self._start_momenta(optimizer, base_momentum, max_momentum,
-                                                                          last_epoch)
+            self.base_momentums, self.max_momentums = self._start_momenta_(optimizer, base_momentum, max_momentum,
+                                                                           last_epoch)
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
@@ -886,7 +886,7 @@ class CyclicLR(_MomentumCycle):
         return gamma**x
 
     def get_lr(self) -> list[float | Tensor]:
-        self._warn_outside_of_step()
+        self._warn_outside_of_step_()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         place = 1.0 + self.last_epoch / self.total_size - cycle
         rising = place <= self.step_ratio
@@ -895,7 +895,7 @@ class CyclicLR(_MomentumCycle):
         if self.cycle_momentum:
             for group, low, high in zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums,
                                         strict=True):
-                self._set_momentum(group, high - (high - low) * height * scale)
+                self._set_momentum_(group, high - (high - low) * height * scale)
         return [low + (high - low) * height * scale
                 for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
@@ -955,7 +955,7 @@ class OneCycleLR(_MomentumCycle):
                  last_epoch: int = -1) -> None:
         _check_optimizer(optimizer)
         self.optimizer = optimizer
-        self.total_steps = self._count(total_steps, epochs, steps_per_epoch)
+        self.total_steps = self._count_(total_steps, epochs, steps_per_epoch)
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
         check(0 <= pct_start <= 1 and isinstance(pct_start, float),
               f"Expected float between 0 and 1 pct_start, but got {pct_start}")
@@ -969,11 +969,11 @@ class OneCycleLR(_MomentumCycle):
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self._start_momenta(optimizer, base_momentum, max_momentum, last_epoch)
+            self._start_momenta_(optimizer, base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
 
     @staticmethod
-    def _count(total_steps, epochs, steps_per_epoch):
+    def _count_(total_steps, epochs, steps_per_epoch):
         """The number of steps in the cycle."""
         check(total_steps is not None or (epochs is not None and steps_per_epoch is not None),
               "You must define either total_steps OR (epochs AND steps_per_epoch)")
@@ -985,7 +985,7 @@ class OneCycleLR(_MomentumCycle):
             check(isinstance(value, int) and value > 0, f"Expected positive integer {name}, but got {value}")
         return epochs * steps_per_epoch
 
-    def _between(self, start, end, part):
+    def _between_(self, start, end, part):
         kind = getattr(self, "_anneal_func_type", None)
         if kind is None:                # a state_dict of before torch 2.0 has the function
             return self.anneal_func(start, end, part)
@@ -1000,7 +1000,7 @@ class OneCycleLR(_MomentumCycle):
         return (end - start) * pct + start
 
     def get_lr(self) -> list[float | Tensor]:
-        self._warn_outside_of_step()
+        self._warn_outside_of_step_()
         step = self.last_epoch
         check(step <= self.total_steps,
               f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
@@ -1012,7 +1012,7 @@ class OneCycleLR(_MomentumCycle):
         part = (step - start) / (phase["end_step"] - start)
         if self.cycle_momentum:
             for group in self.optimizer.param_groups:
-                self._set_momentum(group, self._between(group[phase["start_momentum"]], group[phase["end_momentum"]],
-                                                        part))
-        return [self._between(group[phase["start_lr"]], group[phase["end_lr"]], part)
+                self._set_momentum_(group, self._between_(group[phase["start_momentum"]], group[phase["end_momentum"]],
+                                                          part))
+        return [self._between_(group[phase["start_lr"]], group[phase["end_lr"]], part)
                 for group in self.optimizer.param_groups]

@@ -30,9 +30,9 @@ class NAdam(Algorithm):
         tensor([ 0.8944, -1.8944])
     """
 
-    _counters = {"step": 0, "mu_product": 1}
-    _tensors = ("exp_avg", "exp_avg_sq")
-    _capturable = "params, mu_products and state_steps"
+    _counters_ = {"step": 0, "mu_product": 1}
+    _tensors_ = ("exp_avg", "exp_avg_sq")
+    _capturable_ = "params, mu_products and state_steps"
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
@@ -45,24 +45,24 @@ class NAdam(Algorithm):
             "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,
             "capturable": capturable, "differentiable": differentiable})
 
-    def _count(self, group, states):
-        if self._gathers:
+    def _count_(self, group, states):
+        if self._gathers_:
             gather(states, "mu_product")
-        return super()._count(group, states)
+        return super()._count_(group, states)
 
-    def _update(self, ops, group, lr, params, grads, states, counts):
+    def _update_(self, ops, group, lr, params, grads, states, counts):
         beta1, beta2 = group["betas"]
         averages, squares = column(states, "exp_avg"), column(states, "exp_avg_sq")
         average_(ops, averages, grads, beta1)
         average_squares_(ops, squares, grads, beta2)
         roots = ops.sqrt(ops.div(squares, corrections(beta2, counts)))
         ops.add_(roots, group["eps"])
-        now, ahead = self._rates(group, lr, counts, column(states, "mu_product"))
+        now, ahead = self._rates_(group, lr, counts, column(states, "mu_product"))
         scaled_addcdiv_(ops, params, grads, roots, now)
         scaled_addcdiv_(ops, params, averages, roots, ahead)
 
     @staticmethod
-    def _rates(group, lr, counts, products):
+    def _rates_(group, lr, counts, products):
         """The rates of the gradients and of the averages; `products` of all momenta so far take this step's."""
         def momentum_at(count):
             return group["betas"][0] * (1.0 - 0.5 * 0.96**(count * group["momentum_decay"]))
@@ -101,4 +101,4 @@ def nadam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp
     group = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay,
              "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
              "foreach": foreach, "capturable": capturable, "differentiable": differentiable}
-    NAdam._call(params, grads, columns, group)
+    NAdam._call_(params, grads, columns, group)

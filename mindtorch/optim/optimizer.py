@@ -104,7 +104,7 @@ class Optimizer:
 
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
-        self._make_hooks()
+        self._make_hooks_()
         self._patch_step_function()
         if isinstance(params, Tensor):
             raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -117,11 +117,11 @@ class Optimizer:
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
-    def _make_hooks(self):
+    def _make_hooks_(self):
         for name in _HOOKS:
             self.__dict__.setdefault(f"_optimizer_{name}_hooks", OrderedDict())
         kind = type(self).__name__
-        self._step_profile_name = f"Optimizer.step#{kind}.step"
+        self._step_profile_name_ = f"Optimizer.step#{kind}.step"
         self._zero_grad_profile_name = f"Optimizer.zero_grad#{kind}.zero_grad"
 
     def __getstate__(self) -> dict[str, Any]:
@@ -129,7 +129,7 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._make_hooks()
+        self._make_hooks_()
         self._patch_step_function()
 
     def __repr__(self) -> str:
@@ -146,7 +146,7 @@ class Optimizer:
         """`func`, a step method, with the step hooks around it, in a range of profiles."""
         @functools.wraps(func)
         def step(*args, **kwargs):
-            opened = begin_user_range(args[0]._step_profile_name)
+            opened = begin_user_range(args[0]._step_profile_name_)
             try:
                 return hooked(*args, **kwargs)
             finally:
@@ -234,14 +234,14 @@ class Optimizer:
             return value.to(dtype=param.dtype, device=param.device)
         return value.to(device=param.device)
 
-    def _cast_loaded(self, param, value, param_id, param_groups, key=None):
+    def _cast_loaded_(self, param, value, param_id, param_groups, key=None):
         """A loaded value for `param`: containers are copied, what lies in them is adapted."""
         if isinstance(value, Tensor):
             return self._process_value_according_to_param_policy(param, value, param_id, param_groups, key)
         if isinstance(value, dict):
-            return {name: self._cast_loaded(param, item, param_id, param_groups, name) for name, item in value.items()}
+            return {name: self._cast_loaded_(param, item, param_id, param_groups, name) for name, item in value.items()}
         if isinstance(value, Iterable) and not isinstance(value, str):
-            return type(value)(self._cast_loaded(param, item, param_id, param_groups) for item in value)
+            return type(value)(self._cast_loaded_(param, item, param_id, param_groups) for item in value)
         return value
 
     def load_state_dict(self, state_dict: Any) -> None:
@@ -262,7 +262,7 @@ class Optimizer:
         state = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in params:
-                state[params[key]] = self._cast_loaded(params[key], value, key, state_dict["param_groups"])
+                state[params[key]] = self._cast_loaded_(params[key], value, key, state_dict["param_groups"])
             else:
                 state[key] = value
         for group, loaded in zip(self.param_groups, saved, strict=True):
@@ -277,11 +277,11 @@ class Optimizer:
         """Drop the gradients, or fill them with zeros."""
         opened = begin_user_range(self._zero_grad_profile_name)
         try:
-            self._zero_grad(set_to_none)
+            self._zero_grad_(set_to_none)
         finally:
             end_user_range(opened)
 
-    def _zero_grad(self, set_to_none):
+    def _zero_grad_(self, set_to_none):
         params = [param for group in self.param_groups for param in group["params"]]
         if set_to_none:
             for param in params:
@@ -310,7 +310,7 @@ class Optimizer:
         """Optimize further parameters, with options of their own."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
-        self._list_params(param_group)
+        self._list_params_(param_group)
         for param in param_group["params"]:
             if not isinstance(param, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {_typename(param)}")
@@ -334,7 +334,7 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     @staticmethod
-    def _list_params(param_group):
+    def _list_params_(param_group):
         """Make the group's parameters a list of tensors, and its names, where they are given, a list of their own."""
         params = param_group["params"]
         if isinstance(params, set):

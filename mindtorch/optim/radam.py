@@ -27,7 +27,7 @@ class RAdam(Algorithm):
         tensor([ 0.8000, -1.6000])
     """
 
-    _tensors = ("exp_avg", "exp_avg_sq")
+    _tensors_ = ("exp_avg", "exp_avg_sq")
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
@@ -39,7 +39,7 @@ class RAdam(Algorithm):
             "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
             "differentiable": differentiable})
 
-    def _update(self, ops, group, lr, params, grads, states, counts):
+    def _update_(self, ops, group, lr, params, grads, states, counts):
         beta1, beta2 = group["betas"]
         averages, squares = column(states, "exp_avg"), column(states, "exp_avg_sq")
         average_(ops, averages, grads, beta1)
@@ -51,7 +51,7 @@ class RAdam(Algorithm):
         scales = [_rectified(length, limit) * correction**0.5 if group["capturable"] or length > 5.0 else None
                   for length, correction in zip(lengths, corrections(beta2, counts), strict=True)]
         if group["capturable"]:
-            self._update_captured(ops, group, params, averages, squares, rates, lengths, scales)
+            self._update_captured_(ops, group, params, averages, squares, rates, lengths, scales)
             return
         adaptive = [row for row in zip(params, averages, squares, rates, scales, strict=True) if row[4] is not None]
         if adaptive:
@@ -65,7 +65,7 @@ class RAdam(Algorithm):
             ops.add_(some, ops.mul(means, their_rates))
 
     @staticmethod
-    def _update_captured(ops, group, params, averages, squares, rates, lengths, scales):
+    def _update_captured_(ops, group, params, averages, squares, rates, lengths, scales):
         """The step where the host does not know which parameters are rectified: the device chooses."""
         roots = ops.sqrt(squares)
         ops.add_(roots, group["eps"])
@@ -96,4 +96,4 @@ def radam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp
     group = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
              "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
              "differentiable": differentiable}
-    RAdam._call(params, grads, columns, group)
+    RAdam._call_(params, grads, columns, group)

@@ -30,7 +30,7 @@ class RMSprop(Algorithm):
         tensor([ 0.5000, -1.5000])
     """
 
-    _tensors = ("square_avg",)
+    _tensors_ = ("square_avg",)
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
                  weight_decay: float = 0, momentum: float = 0, centered: bool = False, capturable: bool = False,
@@ -45,14 +45,14 @@ class RMSprop(Algorithm):
             "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach, "maximize": maximize,
             "differentiable": differentiable})
 
-    def _start(self, state, param, group):
-        super()._start(state, param, group)
+    def _start_(self, state, param, group):
+        super()._start_(state, param, group)
         if group["momentum"] > 0:
             state["momentum_buffer"] = like(param)
         if group["centered"]:
             state["grad_avg"] = like(param)
 
-    def _update(self, ops, group, lr, params, grads, states, counts):
+    def _update_(self, ops, group, lr, params, grads, states, counts):
         alpha = group["alpha"]
         squares = column(states, "square_avg")
         average_squares_(ops, squares, grads, alpha)
@@ -94,4 +94,4 @@ def rmsprop(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor]
     group = {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
              "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach, "maximize": maximize,
              "differentiable": differentiable}
-    RMSprop._call(params, grads, columns, group)
+    RMSprop._call_(params, grads, columns, group)

@@ -31,7 +31,7 @@ class Rprop(Algorithm):
         tensor([ 0.9000, -1.9000])
     """
 
-    _tensors = ("prev",)
+    _tensors_ = ("prev",)
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
                  step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,
@@ -42,13 +42,13 @@ class Rprop(Algorithm):
             "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach, "maximize": maximize,
             "differentiable": differentiable, "capturable": capturable})
 
-    def _start(self, state, param, group):
+    def _start_(self, state, param, group):
         lr = float(group["lr"])
-        super()._start(state, param, group)
+        super()._start_(state, param, group)
         state["step_size"] = mindtorch.full_like(param, complex(lr, lr) if param.is_complex() else lr,
                                                  requires_grad=False)
 
-    def _update(self, ops, group, lr, params, grads, states, counts):
+    def _update_(self, ops, group, lr, params, grads, states, counts):
         before, sizes = column(states, "prev"), column(states, "step_size")
         signs = ops.sign(ops.mul(grads, before))
         ops.mul_(sizes, [_factor(sign, *group["etas"]) for sign in signs])
@@ -92,4 +92,4 @@ def rprop(params: list[Tensor], grads: list[Tensor], prevs: list[Tensor], step_s
     columns = {"step": state_steps, "prev": prevs, "step_size": step_sizes}
     group = {"lr": 0.0, "etas": (etaminus, etaplus), "step_sizes": (step_size_min, step_size_max), "foreach": foreach,
              "maximize": maximize, "differentiable": differentiable, "capturable": capturable}
-    Rprop._call(params, grads, columns, group)
+    Rprop._call_(params, grads, columns, group)

@@ -30,8 +30,8 @@ class SGD(Algorithm):
         tensor([ 0.8000, -1.6000])
     """
 
-    _counters = {}
-    _complex_as_real = False        # every operator is linear
+    _counters_ = {}
+    _complex_as_real_ = False        # every operator is linear
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
                  weight_decay: float | Tensor = 0, nesterov: bool = False, *, maximize: bool = False,
@@ -45,25 +45,25 @@ class SGD(Algorithm):
         super().__init__(params, {
             "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
             "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused})
-        self._refuse_what_fused_lacks(fused, foreach, differentiable)
+        self._refuse_what_fused_lacks_(fused, foreach, differentiable)
 
-    def _check_sparse(self, group):
+    def _check_sparse_(self, group):
         if group["fused"]:
             raise RuntimeError("`_fused_sgd` does not support sparse gradients")
 
-    def _states(self, group, params):
+    def _states_(self, group, params):
         # Without momentum nothing is kept, not even empty states.
         return [self.state[param] for param in params] if group["momentum"] != 0 else [{}] * len(params)
 
-    def _update(self, ops, group, lr, params, grads, states, counts):
+    def _update_(self, ops, group, lr, params, grads, states, counts):
         momentum = group["momentum"]
         if momentum != 0:
-            buffers = self._momenta(ops, group, grads, states)
+            buffers = self._momenta_(ops, group, grads, states)
             grads = ops.add(grads, buffers, alpha=momentum) if group["nesterov"] else buffers
         scaled_add_(ops, params, grads, -lr)
 
     @staticmethod
-    def _momenta(ops, group, grads, states):
+    def _momenta_(ops, group, grads, states):
         """The momenta after this step; a parameter's first one is its gradient."""
         seen = [index for index, state in enumerate(states) if state.get("momentum_buffer") is not None]
         if seen:
@@ -76,7 +76,7 @@ class SGD(Algorithm):
                     state["momentum_buffer"] = grad.detach().clone()
         return column(states, "momentum_buffer")
 
-    def _fused_update(self, group, params, grads, states, counts):
+    def _fused_update_(self, group, params, grads, states, counts):
         buffers, first = [], False
         if group["momentum"] != 0:
             first = all(state.get("momentum_buffer") is None for state in states)
@@ -110,4 +110,4 @@ def sgd(params: list[Tensor], d_p_list: list[Tensor], momentum_buffer_list: list
     columns = {"momentum_buffer": momentum_buffer_list}
     group = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
              "maximize": maximize, "foreach": foreach, "differentiable": False, "fused": fused}
-    SGD._call(params, d_p_list, columns, group, grad_scale, found_inf)
+    SGD._call_(params, d_p_list, columns, group, grad_scale, found_inf)

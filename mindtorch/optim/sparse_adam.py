@@ -52,11 +52,11 @@ class SparseAdam(Optimizer):
                 if not param.grad.is_sparse:
                     raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
             for param in params:
-                self._update(param, self.state[param], group)
+                self._update_(param, self.state[param], group)
         return loss
 
     @staticmethod
-    def _update(param, state, group):
+    def _update_(param, state, group):
         if not state:
             state["step"] = 0
             state["exp_avg"], state["exp_avg_sq"] = mindtorch.zeros_like(param), mindtorch.zeros_like(param)

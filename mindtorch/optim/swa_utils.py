@@ -162,15 +162,15 @@ class AveragedModel(Module):
             for average, value in zip(averages, values, strict=True):
                 average.copy_(value)
         elif averages:
-            self._average(averages, values)
+            self._average_(averages, values)
         if not self.use_buffers:
             for buffer, value in zip(buffers, theirs, strict=True):
                 buffer.copy_(value.detach().to(buffer.device))
         self.n_averaged += 1
 
-    def _average(self, averages, values):
+    def _average_(self, averages, values):
         if self.avg_fn is not None:
-            self._average_each(self.avg_fn, averages, values)
+            self._average_each_(self.avg_fn, averages, values)
             return
         kinds = {}
         for average, value in zip(averages, values, strict=True):
@@ -183,9 +183,9 @@ class AveragedModel(Module):
             elif _is_smooth(averages[0]):
                 get_swa_multi_avg_fn()(averages, values, self.n_averaged)
             else:
-                self._average_each(get_swa_avg_fn(), averages, values)
+                self._average_each_(get_swa_avg_fn(), averages, values)
 
-    def _average_each(self, function, averages, values):
+    def _average_each_(self, function, averages, values):
         for average, value in zip(averages, values, strict=True):
             average.copy_(function(average, value, self.n_averaged.to(average.device)))
 
@@ -258,14 +258,14 @@ class SWALR(LRScheduler):
         self.anneal_epochs = anneal_epochs
         super().__init__(optimizer, last_epoch)
 
-    def _share(self, step):
+    def _share_(self, step):
         """How much of the way is done after a number of steps."""
         return _ANNEALING[self._anneal_strategy](max(0, min(1, step / max(1, self.anneal_epochs))))
 
     def get_lr(self) -> Any:
-        self._warn_outside_of_step()
+        self._warn_outside_of_step_()
         step = max(self._step_count - 1, 0 if self.anneal_epochs else 1)
-        before, now = self._share(step - 1), self._share(step)
+        before, now = self._share_(step - 1), self._share_(step)
         if before == 1:
             return _rates(self.optimizer, "swa_lr")
         # Where the way began is told by the rate as it is, which another schedule may have set.

@@ -1,4 +1,5 @@
 """torch.sparse: functions of sparse tensors."""
+from mindtorch._compat.legacy_types import SPARSE_TYPES as _TYPES
 from mindtorch._sparse import products as _products
 from mindtorch._sparse import reductions as _reductions
 from mindtorch._sparse.constructors import check_sparse_tensor_invariants, spdiags
@@ -11,6 +12,7 @@ from mindtorch._submodules import module_getattr as _module_getattr
 __all__ = ["addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm",
            "softmax", "solve", "spdiags", "spsolve", "sum"]
 
+globals().update(_TYPES)            # FloatTensor and its like
 
 sampled_addmm = _writing_out(_products.sampled_addmm)
 

@@ -5,7 +5,9 @@ import operator
 import pickle
 import subprocess
 import sys
+import warnings
 import weakref
+from operator import attrgetter
 
 import pytest
 import torch
@@ -556,3 +558,55 @@ def redispatched(t, mode):
 @pytest.mark.parametrize("mode", [False, True])
 def test_redispatched_functions_do_not_ask_again(mode):
     assert redispatched(mindtorch, mode) == redispatched(torch, mode)
+
+
+class Recorded:
+    """An argument whose handler returns what it gets."""
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        return [len(args), set(kwargs or ())]
+
+
+def overridable_functions():
+    """Names of functions that handlers override in torch, and how many arguments each needs."""
+    signatures = {function: inspect.signature(stand_in)
+                  for function, stand_in in torch.overrides.get_testing_overrides().items()}
+    for module in ("torch", "torch.nn.functional", "torch.linalg", "torch.fft", "torch.special"):
+        for name, function in vars(sys.modules[module]).items():
+            if inspect.isroutine(function) and function in signatures:
+                parameters = signatures[function].parameters.values()
+                yield f"{module}.{name}".removeprefix("torch."), sum(
+                    each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD for each in parameters)
+
+
+def received(lib, name, count):
+    """How many positional arguments, and which keywords, the handler got; None where the call was refused before."""
+    try:
+        return attrgetter(name)(lib)(*[Recorded() for _ in range(count)])
+    except (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError):
+        return None
+
+
+def test_handlers_get_no_argument_that_torch_does_not_give():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        calls = [(name, received(torch, name, count), received(mindtorch, name, count))
+                 for name, count in overridable_functions()]
+    compared = [(name, theirs, ours) for name, theirs, ours in calls
+                if isinstance(theirs, list) and isinstance(ours, list)]
+    assert len(compared) > 500
+    # torch's l1_loss does not hand its weight on.
+    assert [(name, ours[1] - theirs[1]) for name, theirs, ours in compared
+            if not ours[1] <= theirs[1] and name != "nn.functional.l1_loss"] == []
+
+
+@pytest.mark.parametrize("call", ["linalg.solve(x, x)", "linalg.svd(x)", "linalg.inv(x, out=x)", "Tensor.unique(x)"])
+def test_handlers_get_defaults_of_functions_in_python_alone(call):
+    def received(lib):
+        class Same(lib.Tensor):
+            @classmethod
+            def __torch_function__(cls, function, types, args=(), kwargs=None):
+                return len(args), sorted(kwargs or ())
+        return eval(call, {"linalg": lib.linalg, "Tensor": lib.Tensor, "x": lib.eye(2).as_subclass(Same)})
+    assert received(mindtorch) == received(torch)

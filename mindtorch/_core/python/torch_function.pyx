@@ -258,11 +258,11 @@ cdef object qualified_name(object function):
     return hooks.resolve_name(function) or f"{function.__module__}.{function.__name__}"
 
 
-cdef object handle_compiled_function(object public, object unpack, tuple args, dict kwargs):
+cdef object handle_compiled_function(object public, object unpack, tuple relevant, tuple args, dict kwargs):
     # In torch, a function with `unpack` calls itself with other arguments before the handlers of classes see the call.
     if unpack is not None and not has_enabled_mode():
         args = unpack(args)
-    relevant = (*args, *kwargs.values())
+        relevant = (*args, *kwargs.values())
     answer, found, mode = call_handlers(public, relevant, args, kwargs or None, False)
     if answer is not NotImplemented:
         return answer
@@ -281,7 +281,8 @@ cdef bint only_sparse(tuple operands) except -1:
 cdef object handle_index(str name, tuple operands):
     if only_sparse(operands):
         return hooks.find_sparse_kernel(OPERATOR_METHODS[name][0])(*operands)
-    return handle_compiled_function(getattr(tensor_module.TENSOR_CLASS, OPERATOR_METHODS[name][0]), None, operands, {})
+    return handle_compiled_function(getattr(tensor_module.TENSOR_CLASS, OPERATOR_METHODS[name][0]), None, operands, operands,
+                                    {})
 
 
 cdef object handle_operator(str name, tuple operands):
@@ -331,33 +332,12 @@ cdef object handle_torch_function(PyObject *callable, PyObject *const *values, s
             return (<RaisingCall>function.implementation)(function.target, values, nargsf, names)
         return kernel(*args, **kwargs)
     public = function if function._public is None else function._public
-    if not isinstance(<object>function.target, FunctionType):
-        return handle_compiled_function(public, function._unpack, args, kwargs)
     relevant = () if function._modes_only else (*args, *kwargs.values())
-    return handle_python_function(public, relevant, *with_defaults(<object>function.target, args, kwargs))
-
-
-cdef tuple with_defaults(object function, tuple args, dict kwargs):
-    """(args, kwargs) as torch passes those of Python functions: parameters with a default by keyword, given or not."""
-    signature = inspect.signature(function)
-    added = {}
-    if "out" in kwargs and "out" not in signature.parameters:       # the decorator of a composite adds it
-        added["out"] = kwargs.pop("out")
-    bound = signature.bind(*args, **kwargs)
-    parameters = bound.signature.parameters
-    if any([parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters.values()]):
-        return args, kwargs | added
-    bound.apply_defaults()
-    given, by_name = [], added
-    for name, value in bound.arguments.items():
-        parameter = parameters[name]
-        if parameter.kind is parameter.VAR_KEYWORD:
-            by_name.update(value)
-        elif parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY:
-            given.append(value)
-        else:
-            by_name[name] = value
-    return tuple(given), by_name
+    if isinstance(<object>function.target, FunctionType):
+        from mindtorch._library.arguments import is_written_in_python, with_defaults
+        if is_written_in_python(function):
+            return handle_python_function(public, relevant, *with_defaults(<object>function.target, args, kwargs))
+    return handle_compiled_function(public, function._unpack, relevant, args, kwargs)
 
 
 cdef object type_of_argument(PyObject *value):

@@ -123,12 +123,12 @@ class _StageTracer(Tracer):
             pipe_split()
         return result
 
-    def _input(self, name, function, concrete_args):
+    def _input_(self, name, function, concrete_args):
         if name in concrete_args:
-            return self._constant(name, concrete_args[name])
+            return self._constant_(name, concrete_args[name])
         return self.create_proxy("placeholder", name, (), {})       # it is given, so its default does not count
 
-    def _constant(self, name, value):
+    def _constant_(self, name, value):
         """An argument that is no tensor: the graph is for this value."""
         if name in self.given:
             self.create_proxy("placeholder", name, (), {})

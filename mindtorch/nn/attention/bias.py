@@ -60,7 +60,7 @@ class CausalBias(Tensor):
         """A plain tensor of the same elements."""
         return _mask(self.variant, self.seq_len_q, self.seq_len_kv, device)
 
-    def _as_arguments(self, query, is_causal):
+    def _as_arguments_(self, query, is_causal):
         """attn_mask and is_causal that say the same."""
         if is_causal:
             raise ValueError("CausalBias should not be used with causal=True")

@@ -30,7 +30,7 @@ class LogSigmoid(FunctionLayer):
         tensor([-0.6931, -0.1269])
     """
 
-    _function = staticmethod(F.logsigmoid)
+    _function_ = staticmethod(F.logsigmoid)
 
 
 class Sigmoid(FunctionLayer):
@@ -41,7 +41,7 @@ class Sigmoid(FunctionLayer):
         tensor([0.5000, 0.8808])
     """
 
-    _function = staticmethod(F.sigmoid)
+    _function_ = staticmethod(F.sigmoid)
 
 
 class Softsign(FunctionLayer):
@@ -52,7 +52,7 @@ class Softsign(FunctionLayer):
         tensor([ 0.5000, -0.7500])
     """
 
-    _function = staticmethod(F.softsign)
+    _function_ = staticmethod(F.softsign)
 
 
 class Tanh(FunctionLayer):
@@ -63,7 +63,7 @@ class Tanh(FunctionLayer):
         tensor([0.0000, 0.7616])
     """
 
-    _function = staticmethod(F.tanh)
+    _function_ = staticmethod(F.tanh)
 
 
 class Tanhshrink(FunctionLayer):
@@ -74,16 +74,16 @@ class Tanhshrink(FunctionLayer):
         tensor([0.2384])
     """
 
-    _function = staticmethod(F.tanhshrink)
+    _function_ = staticmethod(F.tanhshrink)
 
 
 class _MayBeInPlace(FunctionLayer):
     def __init__(self, inplace: bool = False) -> None:
-        self._store(locals())
+        self._store_(locals())
 
     # As any FunctionLayer, in less time: no layer is called more often than ReLU.
     def forward(self, input: Tensor) -> Tensor:
-        return self._function(input, self.inplace)
+        return self._function_(input, self.inplace)
 
 
 class Mish(_MayBeInPlace):
@@ -94,7 +94,7 @@ class Mish(_MayBeInPlace):
         tensor([ 0.8651, -0.3034])
     """
 
-    _function = staticmethod(F.mish)
+    _function_ = staticmethod(F.mish)
 
 
 class ReLU(_MayBeInPlace):
@@ -105,7 +105,7 @@ class ReLU(_MayBeInPlace):
         tensor([1., 0.])
     """
 
-    _function = staticmethod(F.relu)
+    _function_ = staticmethod(F.relu)
 
 
 class SELU(_MayBeInPlace):
@@ -116,7 +116,7 @@ class SELU(_MayBeInPlace):
         tensor([ 1.0507, -1.1113])
     """
 
-    _function = staticmethod(F.selu)
+    _function_ = staticmethod(F.selu)
 
 
 class SiLU(_MayBeInPlace):
@@ -127,7 +127,7 @@ class SiLU(_MayBeInPlace):
         tensor([ 0.7311, -0.2689])
     """
 
-    _function = staticmethod(F.silu)
+    _function_ = staticmethod(F.silu)
 
 
 class Hardsigmoid(_MayBeInPlace):
@@ -138,7 +138,7 @@ class Hardsigmoid(_MayBeInPlace):
         tensor([0.0000, 0.5000, 0.7500])
     """
 
-    _function, _shown = staticmethod(F.hardsigmoid), ()
+    _function_, _shown_ = staticmethod(F.hardsigmoid), ()
 
 
 class Hardswish(_MayBeInPlace):
@@ -149,12 +149,12 @@ class Hardswish(_MayBeInPlace):
         tensor([-0.0000, 0.6667])
     """
 
-    _function, _shown = staticmethod(F.hardswish), ()
+    _function_, _shown_ = staticmethod(F.hardswish), ()
 
 
 class _WithAlpha(FunctionLayer):
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class CELU(_WithAlpha):
@@ -167,7 +167,7 @@ class CELU(_WithAlpha):
 
     alpha: float
 
-    _function = staticmethod(F.celu)
+    _function_ = staticmethod(F.celu)
 
 
 class ELU(_WithAlpha):
@@ -180,7 +180,7 @@ class ELU(_WithAlpha):
 
     alpha: float
 
-    _function = staticmethod(F.elu)
+    _function_ = staticmethod(F.elu)
 
 
 class GELU(FunctionLayer):
@@ -196,11 +196,11 @@ class GELU(FunctionLayer):
 
     approximate: str
 
-    _function = staticmethod(F.gelu)
-    _passed = ("approximate",)
+    _function_ = staticmethod(F.gelu)
+    _passed_ = ("approximate",)
 
     def __init__(self, approximate: str = "none") -> None:
-        self._store(locals())
+        self._store_(locals())
 
     def extra_repr(self) -> str:
         return f"approximate={self.approximate!r}"
@@ -216,10 +216,10 @@ class GLU(FunctionLayer):
 
     dim: int
 
-    _function = staticmethod(F.glu)
+    _function_ = staticmethod(F.glu)
 
     def __init__(self, dim: int = -1) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class Hardtanh(FunctionLayer):
@@ -240,8 +240,8 @@ class Hardtanh(FunctionLayer):
     max_val: float
     inplace: bool
 
-    _function = staticmethod(F.hardtanh)
-    _passed = ("min_val", "max_val", "inplace")
+    _function_ = staticmethod(F.hardtanh)
+    _passed_ = ("min_val", "max_val", "inplace")
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False,
                  min_value: float | None = None, max_value: float | None = None) -> None:
@@ -253,7 +253,7 @@ class Hardtanh(FunctionLayer):
         max_val = max_val if max_value is None else max_value
         if max_val <= min_val:
             raise AssertionError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
-        self._store({"min_val": min_val, "max_val": max_val, "inplace": inplace})
+        self._store_({"min_val": min_val, "max_val": max_val, "inplace": inplace})
 
 
 class ReLU6(Hardtanh):
@@ -264,7 +264,7 @@ class ReLU6(Hardtanh):
         tensor([0., 6.])
     """
 
-    _shown = ("inplace",)
+    _shown_ = ("inplace",)
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -284,10 +284,10 @@ class LeakyReLU(FunctionLayer):
     inplace: bool
     negative_slope: float
 
-    _function = staticmethod(F.leaky_relu)
+    _function_ = staticmethod(F.leaky_relu)
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class PReLU(FunctionLayer):
@@ -305,12 +305,12 @@ class PReLU(FunctionLayer):
     num_parameters: int
     weight: Parameter
 
-    _function = staticmethod(F.prelu)
-    _passed, _shown = ("weight",), ("num_parameters",)
+    _function_ = staticmethod(F.prelu)
+    _passed_, _shown_ = ("weight",), ("num_parameters",)
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Device = None,
                  dtype: dtype | None = None) -> None:
-        self._store({"num_parameters": num_parameters, "init": init})
+        self._store_({"num_parameters": num_parameters, "init": init})
         self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype))
         self.reset_parameters()
 
@@ -335,16 +335,16 @@ class RReLU(FunctionLayer):
     upper: float
     inplace: bool
 
-    _function = staticmethod(F.rrelu)
-    _passed, _shown = ("lower", "upper", "training", "inplace"), ("lower", "upper", "inplace")
+    _function_ = staticmethod(F.rrelu)
+    _passed_, _shown_ = ("lower", "upper", "training", "inplace"), ("lower", "upper", "inplace")
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class _Shrink(FunctionLayer):
     def __init__(self, lambd: float = 0.5) -> None:
-        self._store(locals())
+        self._store_(locals())
 
     def extra_repr(self) -> str:
         return str(self.lambd)
@@ -360,7 +360,7 @@ class Hardshrink(_Shrink):
 
     lambd: float
 
-    _function = staticmethod(F.hardshrink)
+    _function_ = staticmethod(F.hardshrink)
 
 
 class Softshrink(_Shrink):
@@ -373,7 +373,7 @@ class Softshrink(_Shrink):
 
     lambd: float
 
-    _function = staticmethod(F.softshrink)
+    _function_ = staticmethod(F.softshrink)
 
 
 class Softplus(FunctionLayer):
@@ -391,10 +391,10 @@ class Softplus(FunctionLayer):
     beta: float
     threshold: float
 
-    _function = staticmethod(F.softplus)
+    _function_ = staticmethod(F.softplus)
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class Threshold(FunctionLayer):
@@ -413,20 +413,20 @@ class Threshold(FunctionLayer):
     value: float
     inplace: bool
 
-    _function = staticmethod(F.threshold)
+    _function_ = staticmethod(F.threshold)
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class _AlongDim(FunctionLayer):
     """A softmax; without `dim` functional chooses one and warns, of the line that called the layer."""
 
     _stacklevel = 5
-    _shown = ("dim",)
+    _shown_ = ("dim",)
 
     def __init__(self, dim: int | None = None) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class LogSoftmax(_AlongDim):
@@ -439,7 +439,7 @@ class LogSoftmax(_AlongDim):
 
     dim: int | None
 
-    _function, _passed = staticmethod(F.log_softmax), ("dim", "_stacklevel")
+    _function_, _passed_ = staticmethod(F.log_softmax), ("dim", "_stacklevel")
 
 
 class Softmax(_AlongDim):
@@ -452,7 +452,7 @@ class Softmax(_AlongDim):
 
     dim: int | None
 
-    _function, _passed = staticmethod(F.softmax), ("dim", "_stacklevel")
+    _function_, _passed_ = staticmethod(F.softmax), ("dim", "_stacklevel")
 
 
 class Softmin(_AlongDim):
@@ -465,7 +465,7 @@ class Softmin(_AlongDim):
 
     dim: int | None
 
-    _function, _passed = staticmethod(F.softmin), ("dim", "_stacklevel")
+    _function_, _passed_ = staticmethod(F.softmin), ("dim", "_stacklevel")
 
 
 class Softmax2d(Module):

@@ -12,7 +12,7 @@ class Affine(Module):
 
     weight: Parameter
 
-    def _set_affine(self, shape, wanted, device, dtype):
+    def _set_affine_(self, shape, wanted, device, dtype):
         """Parameters of this shape by the names in `wanted`, or None where it says so."""
         for name, is_wanted in wanted.items():
             self.register_parameter(name, Parameter(empty(shape, device=device, dtype=dtype)) if is_wanted else None)

@@ -38,7 +38,7 @@ class _NormBase(Affine):
 
     _version = 2
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
-    _input_dims: tuple[int, ...] = ()
+    _input_dims_: tuple[int, ...] = ()
 
     def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True,
                  track_running_stats: bool = True, device: Device = None, dtype: dtype | None = None, *,
@@ -49,7 +49,7 @@ class _NormBase(Affine):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        self._set_affine(num_features, {"weight": affine, "bias": affine and bias}, device, dtype)
+        self._set_affine_(num_features, {"weight": affine, "bias": affine and bias}, device, dtype)
         for name, (value, is_count) in _BEFORE_THE_FIRST_BATCH.items():
             shape, kind = ((), int64) if is_count else ((num_features,), dtype)
             self.register_buffer(name, full(shape, value, device=device, dtype=kind or get_default_dtype())
@@ -68,8 +68,8 @@ class _NormBase(Affine):
         super().reset_parameters()
 
     def _check_input_dim(self, input):
-        if input.dim() not in self._input_dims:
-            expected = " or ".join(f"{dims}D" for dims in self._input_dims)
+        if input.dim() not in self._input_dims_:
+            expected = " or ".join(f"{dims}D" for dims in self._input_dims_)
             raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
 
     def extra_repr(self) -> str:
@@ -142,7 +142,7 @@ class BatchNorm1d(_BatchNorm):
                 [ 1.0000]])
     """
 
-    _input_dims = 2, 3
+    _input_dims_ = 2, 3
 
 
 class BatchNorm2d(_BatchNorm):
@@ -153,7 +153,7 @@ class BatchNorm2d(_BatchNorm):
         torch.Size([2, 3, 4, 4])
     """
 
-    _input_dims = (4,)
+    _input_dims_ = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
@@ -164,7 +164,7 @@ class BatchNorm3d(_BatchNorm):
         torch.Size([2, 3, 4, 4, 4])
     """
 
-    _input_dims = (5,)
+    _input_dims_ = (5,)
 
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
@@ -176,7 +176,7 @@ class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
     """
 
     cls_to_become = BatchNorm1d
-    _input_dims = BatchNorm1d._input_dims
+    _input_dims_ = BatchNorm1d._input_dims_
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
@@ -188,7 +188,7 @@ class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
     """
 
     cls_to_become = BatchNorm2d
-    _input_dims = BatchNorm2d._input_dims
+    _input_dims_ = BatchNorm2d._input_dims_
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
@@ -200,7 +200,7 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
     """
 
     cls_to_become = BatchNorm3d
-    _input_dims = BatchNorm3d._input_dims
+    _input_dims_ = BatchNorm3d._input_dims_
 
 
 class SyncBatchNorm(_BatchNorm):
@@ -246,7 +246,7 @@ class SyncBatchNorm(_BatchNorm):
         centered = x - mean.view(across)
         variance = all_reduce((centered * centered).sum(others), group=group) / count
         if self.track_running_stats:
-            self._count_batch(mean.detach(), variance.detach() * (count / (count - 1)))
+            self._count_batch_(mean.detach(), variance.detach() * (count / (count - 1)))
         result = centered * (variance + self.eps).rsqrt().view(across)
         if self.weight is not None:
             result = result * self.weight.view(across)
@@ -254,7 +254,7 @@ class SyncBatchNorm(_BatchNorm):
             result = result + self.bias.view(across)
         return result.to(input.dtype)
 
-    def _count_batch(self, mean, variance):
+    def _count_batch_(self, mean, variance):
         self.num_batches_tracked.add_(1)
         share = 1.0 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
         self.running_mean.lerp_(mean.to(self.running_mean.dtype), share)

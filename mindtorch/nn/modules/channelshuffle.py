@@ -17,7 +17,7 @@ class ChannelShuffle(FunctionLayer):
 
     groups: int
 
-    _function = staticmethod(F.channel_shuffle)
+    _function_ = staticmethod(F.channel_shuffle)
 
     def __init__(self, groups: int) -> None:
-        self._store(locals())
+        self._store_(locals())

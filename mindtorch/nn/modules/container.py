@@ -42,7 +42,7 @@ class _NumberedNames(Module):
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.isdigit()]
 
-    def _index(self, index):
+    def _index_(self, index):
         """`index` counted from the front."""
         index = operator.index(index)
         if not -len(self) <= index < len(self):
@@ -55,15 +55,15 @@ class _ModuleSequence(_NumberedNames):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return self._sliced(list(self._modules.items())[index])
-        return list(self._modules.values())[self._index(index)]
+            return self._sliced_(list(self._modules.items())[index])
+        return list(self._modules.values())[self._index_(index)]
 
     def __setitem__(self, index: Any, module: Module) -> None:
-        setattr(self, list(self._modules)[self._index(index)], module)
+        setattr(self, list(self._modules)[self._index_(index)], module)
 
     def __delitem__(self, index: Any) -> None:
         names = list(self._modules)
-        for name in names[index] if isinstance(index, slice) else [names[self._index(index)]]:
+        for name in names[index] if isinstance(index, slice) else [names[self._index_(index)]]:
             delattr(self, name)
         self._modules = {str(place): module for place, module in enumerate(self)}
 
@@ -84,7 +84,7 @@ class _ModuleSequence(_NumberedNames):
         del self[key]
         return taken
 
-    def _insert(self, index, module):
+    def _insert_(self, index, module):
         for place in range(len(self), index, -1):
             self._modules[str(place)] = self._modules[str(place - 1)]
         self._modules[str(index)] = module
@@ -113,7 +113,7 @@ class Sequential(_ModuleSequence):
             input = module(input)
         return input
 
-    def _sliced(self, items):
+    def _sliced_(self, items):
         return type(self)(OrderedDict(items))
 
     def __add__(self, other: Any) -> Sequential:
@@ -125,16 +125,16 @@ class Sequential(_ModuleSequence):
         return self.extend(list(other))
 
     def __mul__(self, other: int) -> Sequential:
-        self._require_factor(other)
+        self._require_factor_(other)
         return Sequential(*list(self) * other)
 
     __rmul__ = __mul__
 
     def __imul__(self, other: int) -> Self:
-        self._require_factor(other)
+        self._require_factor_(other)
         return self.extend(list(self) * (other - 1))
 
-    def _require_factor(self, other):
+    def _require_factor_(self, other):
         if not isinstance(other, int):
             raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
         if other <= 0:
@@ -146,7 +146,7 @@ class Sequential(_ModuleSequence):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
             raise IndexError(f"Index out of range: {index}")
-        self._insert(index + len(self) if index < 0 else index, module)
+        self._insert_(index + len(self) if index < 0 else index, module)
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Self:
@@ -178,7 +178,7 @@ class ModuleList(_ModuleSequence):
         if modules is not None:
             self += modules
 
-    def _sliced(self, items):
+    def _sliced_(self, items):
         return type(self)([module for _, module in items])
 
     def __iadd__(self, modules: Iterable[Module]) -> Self:
@@ -191,7 +191,7 @@ class ModuleList(_ModuleSequence):
         """Put a module before the one at `index`."""
         if index < 0:
             raise KeyError(str(index))
-        self._insert(index, module)
+        self._insert_(index, module)
 
     def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end."""
@@ -231,20 +231,20 @@ def _pairs(what, caller, given, sort=False):
 class _Keyed(Module):
     """A container with keys. Subclasses say in `_entries` which dictionary has these, and read and write one entry."""
 
-    _entries: Any = None
+    _entries_: Any = None
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._entries_)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._entries)
+        return iter(self._entries_)
 
     def __contains__(self, key: Tensor) -> bool:
-        return key in self._entries
+        return key in self._entries_
 
     def keys(self) -> KeysView[str]:
         """The keys, in the order in which they came."""
-        return self._entries.keys()
+        return self._entries_.keys()
 
     def clear(self) -> None:
         """Take out everything."""
@@ -270,7 +270,7 @@ class ModuleDict(_Keyed):
         3
     """
 
-    _entries = property(operator.attrgetter("_modules"))
+    _entries_ = property(operator.attrgetter("_modules"))
 
     def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
         super().__init__()
@@ -278,13 +278,13 @@ class ModuleDict(_Keyed):
             self.update(modules)
 
     def __getitem__(self, key: str) -> Module:
-        return self._entries[key]
+        return self._entries_[key]
 
     def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
 
     def __delitem__(self, key: str) -> None:
-        del self._entries[key]
+        del self._entries_[key]
 
     def items(self) -> ItemsView[str, Module]:
         """The pairs (key, module)."""
@@ -340,10 +340,10 @@ class ParameterList(_NumberedNames):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)([self[place] for place in range(len(self))[index]])
-        return getattr(self, str(self._index(index)))
+        return getattr(self, str(self._index_(index)))
 
     def __setitem__(self, index: Any, param: Any) -> None:
-        setattr(self, str(self._index(index)), _as_parameter(param))
+        setattr(self, str(self._index_(index)), _as_parameter(param))
 
     def __len__(self) -> int:
         return self._size
@@ -388,7 +388,7 @@ class ParameterDict(_Keyed):
         True
     """
 
-    _entries = property(operator.attrgetter("_keys"))
+    _entries_ = property(operator.attrgetter("_keys"))
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

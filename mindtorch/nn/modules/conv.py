@@ -41,8 +41,8 @@ class _ConvNd(Module):
 
     __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels",
                      "out_channels", "kernel_size"]
-    _dims: Any = None
-    _function: Any = None
+    _dims_: Any = None
+    _function_: Any = None
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...],
                  padding: str | tuple[int, ...], dilation: tuple[int, ...], transposed: bool,
@@ -50,7 +50,7 @@ class _ConvNd(Module):
                  padding_mode: Literal["zeros", "reflect", "replicate", "circular"], device: Device = None,
                  dtype: dtype | None = None) -> None:
         super().__init__()
-        sizes = _ntuple(self._dims)
+        sizes = _ntuple(self._dims_)
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = sizes(kernel_size)
@@ -61,15 +61,15 @@ class _ConvNd(Module):
         self.output_padding = sizes(output_padding)
         self.groups = groups
         self.padding_mode = padding_mode
-        self._check_arguments()
-        self._reversed_padding_repeated_twice = self._padding_of_each_side()
+        self._check_arguments_()
+        self._reversed_padding_repeated_twice = self._padding_of_each_side_()
         channels = (in_channels, out_channels) if transposed else (out_channels, in_channels)
         shape = (channels[0], channels[1] // groups, *self.kernel_size)
         self.weight = Parameter(empty(shape, device=device, dtype=dtype))
         self.register_parameter("bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None)
         self.reset_parameters()
 
-    def _check_arguments(self):
+    def _check_arguments_(self):
         if self.groups <= 0:
             raise ValueError("groups must be a positive integer")
         for name in ("in_channels", "out_channels"):
@@ -84,7 +84,7 @@ class _ConvNd(Module):
             raise ValueError(f"padding_mode must be one of {set(_PADDING_MODES)}, but got "
                              f"padding_mode='{self.padding_mode}'")
 
-    def _padding_of_each_side(self):
+    def _padding_of_each_side_(self):
         """For functional.pad; of an odd total, "same" puts the larger half behind."""
         if not isinstance(self.padding, str):
             return _reverse_repeat_tuple(self.padding, 2)
@@ -104,7 +104,7 @@ class _ConvNd(Module):
         padding = self.padding
         if self.padding_mode != "zeros":
             input, padding = F.pad(input, self._reversed_padding_repeated_twice, self.padding_mode), 0
-        return self._function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+        return self._function_(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
@@ -113,7 +113,7 @@ class _ConvNd(Module):
         parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
         parts += [f"{name}={getattr(self, name)}" for name, usual in
                   (("padding", 0), ("dilation", 1), ("output_padding", 0))
-                  if getattr(self, name) != (usual,) * self._dims]
+                  if getattr(self, name) != (usual,) * self._dims_]
         parts += [f"groups={self.groups}"] if self.groups != 1 else []
         parts += ["bias=False"] if self.bias is None else []
         parts += [f"padding_mode={self.padding_mode}"] if self.padding_mode != "zeros" else []
@@ -136,7 +136,7 @@ class Conv1d(_PlainConv):
         torch.Size([1, 4, 5])
     """
 
-    _dims, _function = 1, staticmethod(F.conv1d)
+    _dims_, _function_ = 1, staticmethod(F.conv1d)
 
 
 class Conv2d(_PlainConv):
@@ -147,7 +147,7 @@ class Conv2d(_PlainConv):
         torch.Size([1, 8, 4, 4])
     """
 
-    _dims, _function = 2, staticmethod(F.conv2d)
+    _dims_, _function_ = 2, staticmethod(F.conv2d)
 
 
 class Conv3d(_PlainConv):
@@ -158,7 +158,7 @@ class Conv3d(_PlainConv):
         torch.Size([1, 2, 2, 2, 2])
     """
 
-    _dims, _function = 3, staticmethod(F.conv3d)
+    _dims_, _function_ = 3, staticmethod(F.conv3d)
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -175,12 +175,12 @@ class _ConvTransposeNd(_ConvNd):
 
     def forward(self, input: Tensor, output_size: _size_any_t | None = None) -> Any:
         more = self.output_padding if output_size is None else self._output_padding(input, list(output_size))
-        return self._function(input, self.weight, self.bias, self.stride, self.padding, more, self.groups,
-                              self.dilation)
+        return self._function_(input, self.weight, self.bias, self.stride, self.padding, more, self.groups,
+                               self.dilation)
 
     def _output_padding(self, input, output_size):
         """The padding at the end with which the result has `output_size`."""
-        dims = self._dims
+        dims = self._dims_
         before = 2 if input.dim() == dims + 2 else 1
         if len(output_size) == before + dims:
             output_size = output_size[before:]
@@ -204,7 +204,7 @@ class ConvTranspose1d(_ConvTransposeNd):
         torch.Size([1, 4, 11])
     """
 
-    _dims, _function = 1, staticmethod(F.conv_transpose1d)
+    _dims_, _function_ = 1, staticmethod(F.conv_transpose1d)
 
 
 class ConvTranspose2d(_ConvTransposeNd):
@@ -215,7 +215,7 @@ class ConvTranspose2d(_ConvTransposeNd):
         torch.Size([1, 8, 8, 8])
     """
 
-    _dims, _function = 2, staticmethod(F.conv_transpose2d)
+    _dims_, _function_ = 2, staticmethod(F.conv_transpose2d)
 
 
 class ConvTranspose3d(_ConvTransposeNd):
@@ -226,7 +226,7 @@ class ConvTranspose3d(_ConvTransposeNd):
         torch.Size([1, 2, 5, 5, 5])
     """
 
-    _dims, _function = 3, staticmethod(F.conv_transpose3d)
+    _dims_, _function_ = 3, staticmethod(F.conv_transpose3d)
 
 
 class _LazyConvXdMixin(LazyModuleMixin):
@@ -240,7 +240,7 @@ class _LazyConvXdMixin(LazyModuleMixin):
     weight: UninitializedParameter
     bias: UninitializedParameter
 
-    def _make_lazy(self, out_channels, bias, device, dtype):
+    def _make_lazy_(self, out_channels, bias, device, dtype):
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_channels = out_channels
         if bias:
@@ -273,7 +273,7 @@ class _LazyConvXdMixin(LazyModuleMixin):
         return input.shape[-dims - 1]
 
     def _get_num_spatial_dims(self):
-        return self._dims
+        return self._dims_
 
 
 class _LazyConv(_LazyConvXdMixin):
@@ -281,7 +281,7 @@ class _LazyConv(_LazyConvXdMixin):
                  padding: str | _size_any_t = 0, dilation: _size_any_t = 1, groups: int = 1, bias: bool = True,
                  padding_mode: str = "zeros", device: Device = None, dtype: dtype | None = None) -> None:
         super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode)
-        self._make_lazy(out_channels, bias, device, dtype)
+        self._make_lazy_(out_channels, bias, device, dtype)
 
 
 class _LazyConvTranspose(_LazyConvXdMixin):
@@ -290,7 +290,7 @@ class _LazyConvTranspose(_LazyConvXdMixin):
                  dilation: _size_any_t = 1, padding_mode: str = "zeros", device: Device = None,
                  dtype: dtype | None = None) -> None:
         super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode)
-        self._make_lazy(out_channels, bias, device, dtype)
+        self._make_lazy_(out_channels, bias, device, dtype)
 
 
 class LazyConv1d(_LazyConv, Conv1d):

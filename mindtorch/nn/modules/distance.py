@@ -29,7 +29,7 @@ class PairwiseDistance(FunctionLayer):
     keepdim: bool
 
     def __init__(self, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> None:
-        self._store({"norm": p, "eps": eps, "keepdim": keepdim})
+        self._store_({"norm": p, "eps": eps, "keepdim": keepdim})
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
@@ -46,11 +46,11 @@ class CosineSimilarity(FunctionLayer):
     dim: int
     eps: float
 
-    _function = staticmethod(F.cosine_similarity)
-    _shown = ()
+    _function_ = staticmethod(F.cosine_similarity)
+    _shown_ = ()
 
     def __init__(self, dim: int = 1, eps: float = 1e-08) -> None:
-        self._store(locals())
+        self._store_(locals())
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return self._apply_to(x1, x2)
+        return self._apply_to_(x1, x2)

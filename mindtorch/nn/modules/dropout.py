@@ -8,12 +8,12 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Fe
 
 
 class _DropoutNd(FunctionLayer):
-    _passed = ("p", "training", "inplace")
+    _passed_ = ("p", "training", "inplace")
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         if p < 0 or p > 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self._store(locals())
+        self._store_(locals())
 
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
@@ -27,7 +27,7 @@ class Dropout(_DropoutNd):
         tensor([1., 1.])
     """
 
-    _function = staticmethod(F.dropout)
+    _function_ = staticmethod(F.dropout)
 
 
 class Dropout1d(_DropoutNd):
@@ -38,7 +38,7 @@ class Dropout1d(_DropoutNd):
         torch.Size([1, 2, 1])
     """
 
-    _function = staticmethod(F.dropout1d)
+    _function_ = staticmethod(F.dropout1d)
 
 
 class Dropout2d(_DropoutNd):
@@ -49,7 +49,7 @@ class Dropout2d(_DropoutNd):
         torch.Size([1, 2, 1, 1])
     """
 
-    _function = staticmethod(F.dropout2d)
+    _function_ = staticmethod(F.dropout2d)
 
 
 class Dropout3d(_DropoutNd):
@@ -60,7 +60,7 @@ class Dropout3d(_DropoutNd):
         torch.Size([1, 2, 1, 1, 1])
     """
 
-    _function = staticmethod(F.dropout3d)
+    _function_ = staticmethod(F.dropout3d)
 
 
 class AlphaDropout(_DropoutNd):
@@ -71,7 +71,7 @@ class AlphaDropout(_DropoutNd):
         tensor([1., 1.])
     """
 
-    _function = staticmethod(F.alpha_dropout)
+    _function_ = staticmethod(F.alpha_dropout)
 
 
 class FeatureAlphaDropout(_DropoutNd):
@@ -82,4 +82,4 @@ class FeatureAlphaDropout(_DropoutNd):
         torch.Size([1, 2, 1])
     """
 
-    _function = staticmethod(F.feature_alpha_dropout)
+    _function_ = staticmethod(F.feature_alpha_dropout)

@@ -30,10 +30,10 @@ class Flatten(FunctionLayer):
     start_dim: int
     end_dim: int
 
-    _function = staticmethod(flatten)
+    _function_ = staticmethod(flatten)
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class Unflatten(Module):

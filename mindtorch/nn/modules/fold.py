@@ -30,11 +30,11 @@ class Fold(FunctionLayer):
     padding: _size_any_t
     stride: _size_any_t
 
-    _function = staticmethod(F.fold)
+    _function_ = staticmethod(F.fold)
 
     def __init__(self, output_size: _size_any_t, kernel_size: _size_any_t, dilation: _size_any_t = 1,
                  padding: _size_any_t = 0, stride: _size_any_t = 1) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class Unfold(FunctionLayer):
@@ -50,8 +50,8 @@ class Unfold(FunctionLayer):
     padding: _size_any_t
     stride: _size_any_t
 
-    _function = staticmethod(F.unfold)
+    _function_ = staticmethod(F.unfold)
 
     def __init__(self, kernel_size: _size_any_t, dilation: _size_any_t = 1, padding: _size_any_t = 0,
                  stride: _size_any_t = 1) -> None:
-        self._store(locals())
+        self._store_(locals())

@@ -22,7 +22,7 @@ class _InstanceNorm(_NormBase):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _get_no_batch_dim(self):
-        return self._input_dims[0]
+        return self._input_dims_[0]
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
@@ -48,7 +48,7 @@ class InstanceNorm1d(_InstanceNorm):
         tensor([[[-1.0000,  1.0000]]])
     """
 
-    _input_dims = 2, 3
+    _input_dims_ = 2, 3
 
 
 class InstanceNorm2d(_InstanceNorm):
@@ -59,7 +59,7 @@ class InstanceNorm2d(_InstanceNorm):
         torch.Size([2, 3, 4, 4])
     """
 
-    _input_dims = 3, 4
+    _input_dims_ = 3, 4
 
 
 class InstanceNorm3d(_InstanceNorm):
@@ -70,7 +70,7 @@ class InstanceNorm3d(_InstanceNorm):
         torch.Size([2, 3, 4, 4, 4])
     """
 
-    _input_dims = 4, 5
+    _input_dims_ = 4, 5
 
 
 class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
@@ -82,7 +82,7 @@ class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
     """
 
     cls_to_become = InstanceNorm1d
-    _input_dims = InstanceNorm1d._input_dims
+    _input_dims_ = InstanceNorm1d._input_dims_
 
 
 class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
@@ -94,7 +94,7 @@ class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
     """
 
     cls_to_become = InstanceNorm2d
-    _input_dims = InstanceNorm2d._input_dims
+    _input_dims_ = InstanceNorm2d._input_dims_
 
 
 class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
@@ -106,4 +106,4 @@ class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
     """
 
     cls_to_become = InstanceNorm3d
-    _input_dims = InstanceNorm3d._input_dims
+    _input_dims_ = InstanceNorm3d._input_dims_

@@ -42,12 +42,12 @@ class LazyModuleMixin:
         return any(is_lazy(tensor) for tensor in (*self._parameters.values(), *self._buffers.values()))
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
-        for name, value in self._own_state().items():
+        for name, value in self._own_state_().items():
             destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
 
     def _lazy_load_hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
         """Takes the shapes from the state that is about to be loaded."""
-        for name, own in self._own_state().items():
+        for name, own in self._own_state_().items():
             loaded = state_dict.get(prefix + name)
             if is_lazy(own) and loaded is not None and not is_lazy(loaded):
                 with no_grad():

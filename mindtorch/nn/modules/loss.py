@@ -32,24 +32,24 @@ class _Loss(FunctionLayer):
 
     reduction: str
 
-    _shown = ()
+    _shown_ = ()
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
-        self._store(locals())
+        self._store_(locals())
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls._passed = tuple(name for name in cls._passed if name not in _LEGACY)
+        cls._passed_ = tuple(name for name in cls._passed_ if name not in _LEGACY)
 
-    def _store(self, given):
+    def _store_(self, given):
         reduction = _legacy(given.pop("size_average", None), given.pop("reduce", None), given["reduction"])
         weights = {name: given.pop(name) for name in ("weight", "pos_weight") if name in given}
-        super()._store({**given, "reduction": reduction})
+        super()._store_({**given, "reduction": reduction})
         for name, weight in weights.items():
             self.register_buffer(name, weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return self._apply_to(input, target)
+        return self._apply_to_(input, target)
 
 
 class _WeightedLoss(_Loss):
@@ -57,7 +57,7 @@ class _WeightedLoss(_Loss):
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class L1Loss(_Loss):
@@ -68,7 +68,7 @@ class L1Loss(_Loss):
         tensor(1.)
     """
 
-    _function = staticmethod(F.l1_loss)
+    _function_ = staticmethod(F.l1_loss)
 
 
 class MSELoss(_Loss):
@@ -79,7 +79,7 @@ class MSELoss(_Loss):
         tensor(2.)
     """
 
-    _function = staticmethod(F.mse_loss)
+    _function_ = staticmethod(F.mse_loss)
 
 
 class SmoothL1Loss(_Loss):
@@ -93,11 +93,11 @@ class SmoothL1Loss(_Loss):
         tensor(1.5000)
     """
 
-    _function = staticmethod(F.smooth_l1_loss)
+    _function_ = staticmethod(F.smooth_l1_loss)
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
                  beta: float = 1.0) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class HuberLoss(_Loss):
@@ -111,10 +111,10 @@ class HuberLoss(_Loss):
         tensor(1.5000)
     """
 
-    _function = staticmethod(F.huber_loss)
+    _function_ = staticmethod(F.huber_loss)
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class SoftMarginLoss(_Loss):
@@ -125,7 +125,7 @@ class SoftMarginLoss(_Loss):
         tensor(0.6931)
     """
 
-    _function = staticmethod(F.soft_margin_loss)
+    _function_ = staticmethod(F.soft_margin_loss)
 
 
 class KLDivLoss(_Loss):
@@ -139,11 +139,11 @@ class KLDivLoss(_Loss):
         tensor(0.6931)
     """
 
-    _function = staticmethod(F.kl_div)
+    _function_ = staticmethod(F.kl_div)
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
                  log_target: bool = False) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class PoissonNLLLoss(_Loss):
@@ -161,14 +161,14 @@ class PoissonNLLLoss(_Loss):
     full: bool
     eps: float
 
-    _function = staticmethod(F.poisson_nll_loss)
+    _function_ = staticmethod(F.poisson_nll_loss)
 
     def __init__(self, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-08,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
-        self._store(locals())
+        self._store_(locals())
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        return self._apply_to(log_input, target)
+        return self._apply_to_(log_input, target)
 
 
 class GaussianNLLLoss(_Loss):
@@ -182,13 +182,13 @@ class GaussianNLLLoss(_Loss):
     full: bool
     eps: float
 
-    _function = staticmethod(F.gaussian_nll_loss)
+    _function_ = staticmethod(F.gaussian_nll_loss)
 
     def __init__(self, *, full: bool = False, eps: float = 1e-06, reduction: str = "mean") -> None:
-        self._store(locals())
+        self._store_(locals())
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
-        return self._apply_to(input, target, var)
+        return self._apply_to_(input, target, var)
 
 
 class _PairLoss(_Loss):
@@ -196,10 +196,10 @@ class _PairLoss(_Loss):
 
     def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
-        self._store(locals())
+        self._store_(locals())
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return self._apply_to(input1, input2, target)
+        return self._apply_to_(input1, input2, target)
 
 
 class MarginRankingLoss(_PairLoss):
@@ -212,7 +212,7 @@ class MarginRankingLoss(_PairLoss):
 
     margin: float
 
-    _function = staticmethod(F.margin_ranking_loss)
+    _function_ = staticmethod(F.margin_ranking_loss)
 
 
 class CosineEmbeddingLoss(_PairLoss):
@@ -225,7 +225,7 @@ class CosineEmbeddingLoss(_PairLoss):
 
     margin: float
 
-    _function = staticmethod(F.cosine_embedding_loss)
+    _function_ = staticmethod(F.cosine_embedding_loss)
 
 
 class HingeEmbeddingLoss(_Loss):
@@ -238,24 +238,24 @@ class HingeEmbeddingLoss(_Loss):
 
     margin: float
 
-    _function = staticmethod(F.hinge_embedding_loss)
+    _function_ = staticmethod(F.hinge_embedding_loss)
 
     def __init__(self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class _TripletLoss(_Loss):
     """Compares the distances of an anchor to a positive and to a negative."""
 
-    def _store(self, given):
+    def _store_(self, given):
         margin, name = given["margin"], type(self).__name__
         if margin <= 0:
             raise ValueError(f"{name}: expected margin to be greater than 0, got {margin} instead")
-        super()._store(given)
+        super()._store_(given)
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return self._apply_to(anchor, positive, negative)
+        return self._apply_to_(anchor, positive, negative)
 
 
 class TripletMarginLoss(_TripletLoss):
@@ -274,11 +274,11 @@ class TripletMarginLoss(_TripletLoss):
     eps: float
     swap: bool
 
-    _function = staticmethod(F.triplet_margin_loss)
+    _function_ = staticmethod(F.triplet_margin_loss)
 
     def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-06, swap: bool = False,
                  size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class TripletMarginWithDistanceLoss(_TripletLoss):
@@ -295,12 +295,12 @@ class TripletMarginWithDistanceLoss(_TripletLoss):
     margin: float
     swap: bool
 
-    _function = staticmethod(F.triplet_margin_with_distance_loss)
+    _function_ = staticmethod(F.triplet_margin_with_distance_loss)
 
     def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
                  swap: bool = False, reduction: str = "mean") -> None:
         distance_function = PairwiseDistance() if distance_function is None else distance_function
-        self._store(locals())
+        self._store_(locals())
 
 
 # --- classes ---------------------------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ class BCELoss(_WeightedLoss):
         tensor(0.3993)
     """
 
-    _function = staticmethod(F.binary_cross_entropy)
+    _function_ = staticmethod(F.binary_cross_entropy)
 
 
 class BCEWithLogitsLoss(_WeightedLoss):
@@ -329,11 +329,11 @@ class BCEWithLogitsLoss(_WeightedLoss):
 
     pos_weight: Tensor | None
 
-    _function = staticmethod(F.binary_cross_entropy_with_logits)
+    _function_ = staticmethod(F.binary_cross_entropy_with_logits)
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean", pos_weight: Tensor | None = None) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class NLLLoss(_WeightedLoss):
@@ -346,11 +346,11 @@ class NLLLoss(_WeightedLoss):
 
     ignore_index: int
 
-    _function = staticmethod(F.nll_loss)
+    _function_ = staticmethod(F.nll_loss)
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class NLLLoss2d(NLLLoss):
@@ -377,11 +377,11 @@ class CrossEntropyLoss(_WeightedLoss):
     ignore_index: int
     label_smoothing: float
 
-    _function = staticmethod(F.cross_entropy)
+    _function_ = staticmethod(F.cross_entropy)
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class MultiMarginLoss(_WeightedLoss):
@@ -398,7 +398,7 @@ class MultiMarginLoss(_WeightedLoss):
     margin: float
     p: int
 
-    _function = staticmethod(F.multi_margin_loss)
+    _function_ = staticmethod(F.multi_margin_loss)
 
     def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
@@ -406,7 +406,7 @@ class MultiMarginLoss(_WeightedLoss):
             raise ValueError("only p == 1 and p == 2 supported")
         if weight is not None and weight.dim() != 1:
             raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
-        self._store(locals())
+        self._store_(locals())
 
 
 class MultiLabelMarginLoss(_Loss):
@@ -417,7 +417,7 @@ class MultiLabelMarginLoss(_Loss):
         tensor(0.2500)
     """
 
-    _function = staticmethod(F.multilabel_margin_loss)
+    _function_ = staticmethod(F.multilabel_margin_loss)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
@@ -428,7 +428,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
         tensor(0.6931)
     """
 
-    _function = staticmethod(F.multilabel_soft_margin_loss)
+    _function_ = staticmethod(F.multilabel_soft_margin_loss)
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
@@ -459,7 +459,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
                  device: Device = None, dtype: dtype | None = None, reduction: str = "mean",
                  weight: Tensor | None = None, ignore_index: int | None = None, label_smoothing: float = 0.0,
                  options: LinearCrossEntropyOptions | None = None) -> None:
-        self._store({"reduction": reduction, "weight": weight})
+        self._store_({"reduction": reduction, "weight": weight})
         if not 0 <= label_smoothing <= 1:
             raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
         self.num_classes = num_classes
@@ -498,10 +498,10 @@ class CTCLoss(_Loss):
     blank: int
     zero_infinity: bool
 
-    _function = staticmethod(F.ctc_loss)
+    _function_ = staticmethod(F.ctc_loss)
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
-        self._store(locals())
+        self._store_(locals())
 
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
-        return self._apply_to(log_probs, targets, input_lengths, target_lengths)
+        return self._apply_to_(log_probs, targets, input_lengths, target_lengths)

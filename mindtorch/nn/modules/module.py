@@ -99,7 +99,7 @@ class Module(ModuleHooks, ModuleState):
 
     # --- registering --------------------------------------------------------------------------------------------------
 
-    def _check_name(self, kind, name, registered):
+    def _check_name_(self, kind, name, registered):
         """Refuse what cannot be the name of a parameter, buffer or module."""
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
@@ -114,7 +114,7 @@ class Module(ModuleHooks, ModuleState):
         """Add a tensor that is no parameter; state_dict has it if `persistent`."""
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
-        self._check_name("buffer", name, self._buffers)
+        self._check_name_("buffer", name, self._buffers)
         if tensor is not None and not isinstance(tensor, TensorBase):
             raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None "
                             "required)")
@@ -128,7 +128,7 @@ class Module(ModuleHooks, ModuleState):
         """Add a parameter, or a name whose parameter is None."""
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
-        self._check_name("parameter", name, self._parameters)
+        self._check_name_("parameter", name, self._parameters)
         if param is None:
             self._parameters[name] = None
             return
@@ -145,7 +145,7 @@ class Module(ModuleHooks, ModuleState):
         """Add a module below this one, or a name whose module is None."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{typename(module)} is not a Module subclass")
-        self._check_name("module", name, self._modules)
+        self._check_name_("module", name, self._modules)
         self._modules[name] = call_registration_hooks(GLOBAL.module_registration_hooks, self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
@@ -166,7 +166,7 @@ class Module(ModuleHooks, ModuleState):
         if isinstance(value, Parameter):
             if "_parameters" not in own:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
-            self._forget(name, "_buffers", "_modules")
+            self._forget_(name, "_buffers", "_modules")
             self.register_parameter(name, value)
         elif name in own.get("_parameters", ()):
             if value is not None:
@@ -176,7 +176,7 @@ class Module(ModuleHooks, ModuleState):
         elif isinstance(value, Module):
             if "_modules" not in own:
                 raise AttributeError("cannot assign module before Module.__init__() call")
-            self._forget(name, "_parameters", "_buffers")
+            self._forget_(name, "_parameters", "_buffers")
             own["_modules"][name] = call_registration_hooks(GLOBAL.module_registration_hooks, self, name, value)
         elif name in own.get("_modules", ()):
             if value is not None:
@@ -184,11 +184,11 @@ class Module(ModuleHooks, ModuleState):
                                 "expected)")
             own["_modules"][name] = call_registration_hooks(GLOBAL.module_registration_hooks, self, name, value)
         elif isinstance(value, Buffer) or name in own.get("_buffers", ()):
-            self._set_buffer(name, value)
+            self._set_buffer_(name, value)
         else:
             super().__setattr__(name, value)
 
-    def _forget(self, name, *kinds):
+    def _forget_(self, name, *kinds):
         """Whatever `name` is, except one of the kind that it becomes: no longer."""
         own = self.__dict__
         own.pop(name, None)
@@ -196,7 +196,7 @@ class Module(ModuleHooks, ModuleState):
             own[kind].pop(name, None)
         own["_non_persistent_buffers_set"].discard(name)
 
-    def _set_buffer(self, name, value):
+    def _set_buffer_(self, name, value):
         """Assign to a buffer. A register_buffer that knows no `persistent` may stand in a subclass."""
         if value is not None and not isinstance(value, TensorBase):
             raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or "
@@ -235,7 +235,7 @@ class Module(ModuleHooks, ModuleState):
 
     # --- by path ------------------------------------------------------------------------------------------------------
 
-    def _attribute(self, name):
+    def _attribute_(self, name):
         if not hasattr(self, name):
             raise AttributeError(f"{self._get_name()} has no attribute `{name}`")
         return getattr(self, name)
@@ -244,7 +244,7 @@ class Module(ModuleHooks, ModuleState):
         """The module at a dotted path below this one; this one for ""."""
         found = self
         for name in target.split(".") if target else ():
-            found = found._attribute(name)
+            found = found._attribute_(name)
             if not isinstance(found, Module):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return found
@@ -257,14 +257,14 @@ class Module(ModuleHooks, ModuleState):
             raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
-        if (strict or hasattr(parent, name)) and not isinstance(parent._attribute(name), Module):
+        if (strict or hasattr(parent, name)) and not isinstance(parent._attribute_(name), Module):
             raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a dotted path."""
         path, _, name = target.rpartition(".")
-        found = self.get_submodule(path)._attribute(name)
+        found = self.get_submodule(path)._attribute_(name)
         if not isinstance(found, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return found
@@ -273,7 +273,7 @@ class Module(ModuleHooks, ModuleState):
         """The buffer at a dotted path."""
         path, _, name = target.rpartition(".")
         owner = self.get_submodule(path)
-        found = owner._attribute(name)
+        found = owner._attribute_(name)
         if name not in owner._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
         return found
@@ -364,7 +364,7 @@ class Module(ModuleHooks, ModuleState):
                 continue
             grad = param.grad
             if _future.get_swap_module_params_on_conversion() or is_wrapper(param):
-                self._swap(name, param, grad, fn)
+                self._swap_(name, param, grad, fn)
                 continue
             data = fn(param.data)
             if _future.get_overwrite_module_params_on_conversion() or data.is_meta != param.is_meta:
@@ -379,7 +379,7 @@ class Module(ModuleHooks, ModuleState):
                 self._buffers[name] = fn(buffer)
         return self
 
-    def _swap(self, name, param, grad, fn):
+    def _swap_(self, name, param, grad, fn):
         """Exchanges a parameter's contents, and its gradient's, with what fn makes of them."""
         from mindtorch.utils._swap import swap_tensors
         param.grad = None
@@ -422,24 +422,24 @@ class Module(ModuleHooks, ModuleState):
         """Cast all parameters and buffers."""
         return self._apply(lambda tensor: tensor.type(dst_type))
 
-    def _cast(self, dtype):
+    def _cast_(self, dtype):
         return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
 
     def float(self) -> Self:
         """Cast all floating point parameters and buffers to float32."""
-        return self._cast(float32)
+        return self._cast_(float32)
 
     def double(self) -> Self:
         """Cast all floating point parameters and buffers to float64."""
-        return self._cast(float64)
+        return self._cast_(float64)
 
     def half(self) -> Self:
         """Cast all floating point parameters and buffers to float16."""
-        return self._cast(float16)
+        return self._cast_(float16)
 
     def bfloat16(self) -> Self:
         """Cast all floating point parameters and buffers to bfloat16."""
-        return self._cast(bfloat16_)
+        return self._cast_(bfloat16_)
 
     def to_empty(self, *, device: Device | None, recurse: bool = True) -> Self:
         """Move to a device without copying: the contents are uninitialised."""

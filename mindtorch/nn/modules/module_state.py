@@ -71,12 +71,12 @@ class ModuleState:
     # --- writing ------------------------------------------------------------------------------------------------------
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
-        for name, value in self._own_state().items():
+        for name, value in self._own_state_().items():
             destination[prefix + name] = value if keep_vars else value.detach()
         if type(self).get_extra_state is not ModuleState.get_extra_state:
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
-    def _own_state(self):
+    def _own_state_(self):
         """Parameters and persistent buffers of this module alone."""
         found = dict(self._parameters)
         found.update((name, buffer) for name, buffer in self._buffers.items()
@@ -115,20 +115,20 @@ class ModuleState:
         """Load the state of this module only; problems are added to the three lists."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-        state = self._own_state()
+        state = self._own_state_()
         assign = local_metadata.get("assign_to_params_buffers", False)
         for name, own in state.items():
             if prefix + name in state_dict:
-                problem = self._load_tensor(name, own, prefix + name, state_dict[prefix + name], assign)
+                problem = self._load_tensor_(name, own, prefix + name, state_dict[prefix + name], assign)
                 if problem is not None:
                     error_msgs.append(problem)
             elif strict:
                 missing_keys.append(prefix + name)
-        self._load_extra_state(state_dict, prefix + _EXTRA_STATE_KEY_SUFFIX, strict, missing_keys, unexpected_keys)
+        self._load_extra_state_(state_dict, prefix + _EXTRA_STATE_KEY_SUFFIX, strict, missing_keys, unexpected_keys)
         if strict:
-            unexpected_keys.extend(self._unexpected(state_dict, prefix, state))
+            unexpected_keys.extend(self._unexpected_(state_dict, prefix, state))
 
-    def _load_tensor(self, name, own, key, loaded, assign):
+    def _load_tensor_(self, name, own, key, loaded, assign):
         """Copy `loaded` into the parameter or buffer `own`, or put it in its place; gives what is wrong with it."""
         if not isinstance(loaded, TensorBase):
             return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
@@ -160,7 +160,7 @@ class ModuleState:
                     f"whose dimensions in the checkpoint are {loaded.size()}, an exception occurred : {error.args}.")
         return None
 
-    def _load_extra_state(self, state_dict, key, strict, missing_keys, unexpected_keys):
+    def _load_extra_state_(self, state_dict, key, strict, missing_keys, unexpected_keys):
         takes = type(self).set_extra_state is not ModuleState.set_extra_state
         if takes and key in state_dict:
             self.set_extra_state(state_dict[key])
@@ -169,7 +169,7 @@ class ModuleState:
         elif strict and key in state_dict:
             unexpected_keys.append(key)
 
-    def _unexpected(self, state_dict, prefix, state):
+    def _unexpected_(self, state_dict, prefix, state):
         """Keys that begin with the prefix and belong to nothing here."""
         for key in state_dict:
             if key.startswith(prefix) and key != prefix + _EXTRA_STATE_KEY_SUFFIX:

@@ -39,10 +39,10 @@ class LocalResponseNorm(_AcrossChannels):
     beta: float
     k: float
 
-    _function = staticmethod(F.local_response_norm)
+    _function_ = staticmethod(F.local_response_norm)
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class CrossMapLRN2d(_AcrossChannels):
@@ -64,7 +64,7 @@ class CrossMapLRN2d(_AcrossChannels):
     k: float
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
-        self._store(locals())
+        self._store_(locals())
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() != 4:
@@ -100,8 +100,8 @@ class LayerNorm(Affine):
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self._set_affine(self.normalized_shape, {"weight": elementwise_affine, "bias": elementwise_affine and bias},
-                         device, dtype)
+        self._set_affine_(self.normalized_shape, {"weight": elementwise_affine, "bias": elementwise_affine and bias},
+                          device, dtype)
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
@@ -140,7 +140,7 @@ class GroupNorm(Affine):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        self._set_affine(num_channels, {"weight": affine, "bias": affine and bias}, device, dtype)
+        self._set_affine_(num_channels, {"weight": affine, "bias": affine and bias}, device, dtype)
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
@@ -171,7 +171,7 @@ class RMSNorm(Affine):
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self._set_affine(self.normalized_shape, {"weight": elementwise_affine}, device, dtype)
+        self._set_affine_(self.normalized_shape, {"weight": elementwise_affine}, device, dtype)
         self.reset_parameters()
 
     def forward(self, x: Tensor) -> Tensor:

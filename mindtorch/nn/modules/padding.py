@@ -19,23 +19,23 @@ class _PadNd(Module):
     """Pads `_dims` dimensions; `padding` is one number, or one for each side from the last dimension."""
 
     __constants__ = ["padding"]
-    _mode: Any = None
-    _dims: Any = None
+    _mode_: Any = None
+    _dims_: Any = None
 
     def __init_subclass__(cls, dims: Any = None, mode: str | None = None, **others: Any) -> None:
         """The first line of a class's docstring holds for derived classes, too."""
         super().__init_subclass__(**others)
         if dims is not None:
-            cls._dims = dims
+            cls._dims_ = dims
         if mode is not None:
-            cls._mode = mode
+            cls._mode_ = mode
 
     def __init__(self, padding: _size_any_t) -> None:
         super().__init__()
-        self.padding = _ntuple(2 * self._dims)(padding)
+        self.padding = _ntuple(2 * self._dims_)(padding)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.pad(input, self.padding, self._mode)
+        return F.pad(input, self.padding, self._mode_)
 
     def extra_repr(self) -> str:
         return f"{self.padding}"
@@ -49,7 +49,7 @@ class _ConstantPadNd(_PadNd, mode="constant"):
         self.value = value
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.pad(input, self.padding, self._mode, self.value)
+        return F.pad(input, self.padding, self._mode_, self.value)
 
     def extra_repr(self) -> str:
         return described(self, "padding", "value")
@@ -57,8 +57,8 @@ class _ConstantPadNd(_PadNd, mode="constant"):
 
 class _CircularPadNd(_PadNd, mode="circular"):
     def forward(self, input: Tensor) -> Tensor:
-        if input.dim() not in (self._dims + 1, self._dims + 2):
-            raise ValueError(f"expected {self._dims + 1}D or {self._dims + 2}D input (got {input.dim()}D input)")
+        if input.dim() not in (self._dims_ + 1, self._dims_ + 2):
+            raise ValueError(f"expected {self._dims_ + 1}D or {self._dims_ + 2}D input (got {input.dim()}D input)")
         return super().forward(input)
 
 

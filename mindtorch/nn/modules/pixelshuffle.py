@@ -20,10 +20,10 @@ class PixelShuffle(FunctionLayer):
 
     upscale_factor: int
 
-    _function = staticmethod(F.pixel_shuffle)
+    _function_ = staticmethod(F.pixel_shuffle)
 
     def __init__(self, upscale_factor: int) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class PixelUnshuffle(FunctionLayer):
@@ -39,7 +39,7 @@ class PixelUnshuffle(FunctionLayer):
 
     downscale_factor: int
 
-    _function = staticmethod(F.pixel_unshuffle)
+    _function_ = staticmethod(F.pixel_unshuffle)
 
     def __init__(self, downscale_factor: int) -> None:
-        self._store(locals())
+        self._store_(locals())

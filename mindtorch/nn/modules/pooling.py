@@ -26,12 +26,12 @@ __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "Adapt
 
 
 class _MaxPoolNd(FunctionLayer):
-    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+    _shown_ = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
     def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0,
                  dilation: _size_any_t = 1, return_indices: bool = False, ceil_mode: bool = False) -> None:
         stride = kernel_size if stride is None else stride
-        self._store(locals())
+        self._store_(locals())
 
 
 class MaxPool1d(_MaxPoolNd):
@@ -42,7 +42,7 @@ class MaxPool1d(_MaxPoolNd):
         tensor([[[1., 3.]]])
     """
 
-    _function = staticmethod(F.max_pool1d)
+    _function_ = staticmethod(F.max_pool1d)
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -53,7 +53,7 @@ class MaxPool2d(_MaxPoolNd):
         tensor([[[[3.]]]])
     """
 
-    _function = staticmethod(F.max_pool2d)
+    _function_ = staticmethod(F.max_pool2d)
 
 
 class MaxPool3d(_MaxPoolNd):
@@ -64,22 +64,22 @@ class MaxPool3d(_MaxPoolNd):
         torch.Size([1, 1, 2, 2, 2])
     """
 
-    _function = staticmethod(F.max_pool3d)
+    _function_ = staticmethod(F.max_pool3d)
 
 
 class _MaxUnpoolNd(Module):
-    _dims: Any = None
-    _function: Any = None
+    _dims_: Any = None
+    _function_: Any = None
 
     def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0) -> None:
         super().__init__()
-        sizes = _ntuple(self._dims)
+        sizes = _ntuple(self._dims_)
         self.kernel_size = sizes(kernel_size)
         self.stride = self.kernel_size if stride is None else sizes(stride)
         self.padding = sizes(padding)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: _size_any_t | None = None) -> Tensor:
-        return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return self._function_(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
     def extra_repr(self) -> str:
         return described(self, "kernel_size", "stride", "padding")
@@ -93,7 +93,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
         tensor([[[0., 5.]]])
     """
 
-    _dims, _function = 1, staticmethod(F.max_unpool1d)
+    _dims_, _function_ = 1, staticmethod(F.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
@@ -105,7 +105,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
                   [0., 5.]]]])
     """
 
-    _dims, _function = 2, staticmethod(F.max_unpool2d)
+    _dims_, _function_ = 2, staticmethod(F.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
@@ -116,7 +116,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
         torch.Size([1, 1, 2, 2, 2])
     """
 
-    _dims, _function = 3, staticmethod(F.max_unpool3d)
+    _dims_, _function_ = 3, staticmethod(F.max_unpool3d)
 
 
 class AvgPool1d(FunctionLayer):
@@ -133,23 +133,23 @@ class AvgPool1d(FunctionLayer):
     ceil_mode: bool
     count_include_pad: bool
 
-    _function = staticmethod(F.avg_pool1d)
-    _shown = ("kernel_size", "stride", "padding")
+    _function_ = staticmethod(F.avg_pool1d)
+    _shown_ = ("kernel_size", "stride", "padding")
 
     def __init__(self, kernel_size: _size_1_t, stride: _size_1_t | None = None, padding: _size_1_t = 0,
                  ceil_mode: bool = False, count_include_pad: bool = True) -> None:
         kernel_size, padding = _single(kernel_size), _single(padding)
         stride = kernel_size if stride is None else _single(stride)
-        self._store(locals())
+        self._store_(locals())
 
 
 class _AvgPoolNd(FunctionLayer):
-    _shown = ("kernel_size", "stride", "padding")
+    _shown_ = ("kernel_size", "stride", "padding")
 
     def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0,
                  ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: Any = None) -> None:
         stride = kernel_size if stride is None else stride
-        self._store(locals())
+        self._store_(locals())
 
 
 class AvgPool2d(_AvgPoolNd):
@@ -160,7 +160,7 @@ class AvgPool2d(_AvgPoolNd):
         tensor([[[[1.5000]]]])
     """
 
-    _function = staticmethod(F.avg_pool2d)
+    _function_ = staticmethod(F.avg_pool2d)
 
 
 class AvgPool3d(_AvgPoolNd):
@@ -171,14 +171,14 @@ class AvgPool3d(_AvgPoolNd):
         torch.Size([1, 1, 2, 2, 2])
     """
 
-    _function = staticmethod(F.avg_pool3d)
+    _function_ = staticmethod(F.avg_pool3d)
 
 
 class _FractionalMaxPool(FunctionLayer):
     """Windows placed at random, so that the result has `output_size`, or `output_ratio` of the input's size."""
 
-    _dims: Any = None
-    _shown = ()
+    _dims_: Any = None
+    _shown_ = ()
 
     def __init__(self, kernel_size: _size_any_t, output_size: _size_any_t | None = None,
                  output_ratio: _ratio_any_t | None = None, return_indices: bool = False,
@@ -187,12 +187,12 @@ class _FractionalMaxPool(FunctionLayer):
             raise ValueError(f"{type(self).__name__} requires specifying either an output size, or a pooling ratio")
         if output_size is not None and output_ratio is not None:
             raise ValueError("only one of output_size and output_ratio may be specified")
-        sizes = _ntuple(self._dims)
+        sizes = _ntuple(self._dims_)
         ratios = None if output_ratio is None else sizes(output_ratio)
         if ratios is not None and not all(0 < ratio < 1 for ratio in ratios):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
-        self._store({"kernel_size": sizes(kernel_size), "return_indices": return_indices, "output_ratio": ratios,
-                     "output_size": None if output_size is None else sizes(output_size)})
+        self._store_({"kernel_size": sizes(kernel_size), "return_indices": return_indices, "output_ratio": ratios,
+                      "output_size": None if output_size is None else sizes(output_size)})
         self.register_buffer("_random_samples", _random_samples)
 
 
@@ -204,7 +204,7 @@ class FractionalMaxPool2d(_FractionalMaxPool):
         torch.Size([1, 1, 3, 3])
     """
 
-    _dims, _function = 2, staticmethod(F.fractional_max_pool2d)
+    _dims_, _function_ = 2, staticmethod(F.fractional_max_pool2d)
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
@@ -215,13 +215,13 @@ class FractionalMaxPool3d(_FractionalMaxPool):
         torch.Size([1, 1, 3, 3, 3])
     """
 
-    _dims, _function = 3, staticmethod(F.fractional_max_pool3d)
+    _dims_, _function_ = 3, staticmethod(F.fractional_max_pool3d)
 
 
 class _LPPool(FunctionLayer):
     def __init__(self, norm_type: float, kernel_size: _size_any_t, stride: _size_any_t | None = None,
                  ceil_mode: bool = False) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class LPPool1d(_LPPool):
@@ -232,7 +232,7 @@ class LPPool1d(_LPPool):
         tensor([[[5.]]])
     """
 
-    _function = staticmethod(F.lp_pool1d)
+    _function_ = staticmethod(F.lp_pool1d)
 
 
 class LPPool2d(_LPPool):
@@ -243,7 +243,7 @@ class LPPool2d(_LPPool):
         torch.Size([1, 1, 2, 2])
     """
 
-    _function = staticmethod(F.lp_pool2d)
+    _function_ = staticmethod(F.lp_pool2d)
 
 
 class LPPool3d(_LPPool):
@@ -254,12 +254,12 @@ class LPPool3d(_LPPool):
         torch.Size([1, 1, 2, 2, 2])
     """
 
-    _function = staticmethod(F.lp_pool3d)
+    _function_ = staticmethod(F.lp_pool3d)
 
 
 class _AdaptiveAvgPoolNd(FunctionLayer):
     def __init__(self, output_size: _size_any_opt_t) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
@@ -272,7 +272,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
     output_size: _size_1_t
 
-    _function = staticmethod(F.adaptive_avg_pool1d)
+    _function_ = staticmethod(F.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
@@ -285,7 +285,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
     output_size: _size_2_opt_t
 
-    _function = staticmethod(F.adaptive_avg_pool2d)
+    _function_ = staticmethod(F.adaptive_avg_pool2d)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
@@ -298,14 +298,14 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
 
     output_size: _size_3_opt_t
 
-    _function = staticmethod(F.adaptive_avg_pool3d)
+    _function_ = staticmethod(F.adaptive_avg_pool3d)
 
 
 class _AdaptiveMaxPoolNd(FunctionLayer):
-    _shown = ("output_size",)
+    _shown_ = ("output_size",)
 
     def __init__(self, output_size: _size_any_opt_t, return_indices: bool = False) -> None:
-        self._store(locals())
+        self._store_(locals())
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
@@ -318,7 +318,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
     output_size: _size_1_t
 
-    _function = staticmethod(F.adaptive_max_pool1d)
+    _function_ = staticmethod(F.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
@@ -331,7 +331,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
     output_size: _size_2_opt_t
 
-    _function = staticmethod(F.adaptive_max_pool2d)
+    _function_ = staticmethod(F.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
@@ -344,4 +344,4 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
     output_size: _size_3_opt_t
 
-    _function = staticmethod(F.adaptive_max_pool3d)
+    _function_ = staticmethod(F.adaptive_max_pool3d)

@@ -59,15 +59,15 @@ class RNNBase(Module):
         self.dropout = float(dropout)
         self.bidirectional = bidirectional
         self.proj_size = proj_size
-        self._all_weights = [self._add_weights(layer, suffix, device, dtype) for layer in range(num_layers)
+        self._all_weights = [self._add_weights_(layer, suffix, device, dtype) for layer in range(num_layers)
                              for suffix in (("", "_reverse") if bidirectional else ("",))]
         self.reset_parameters()
 
-    def _add_weights(self, layer, suffix, device, dtype):
+    def _add_weights_(self, layer, suffix, device, dtype):
         """Parameters of one direction of one layer; their names."""
         gates = _MODES[self.mode][1] * self.hidden_size
-        width = self.input_size if layer == 0 else self._output_size() * (2 if self.bidirectional else 1)
-        shapes = {"weight_ih": (gates, width), "weight_hh": (gates, self._output_size())}
+        width = self.input_size if layer == 0 else self._output_size_() * (2 if self.bidirectional else 1)
+        shapes = {"weight_ih": (gates, width), "weight_hh": (gates, self._output_size_())}
         if self.bias:
             shapes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
         if self.proj_size:
@@ -77,7 +77,7 @@ class RNNBase(Module):
             setattr(self, name, Parameter(empty(shape, device=device, dtype=dtype)))
         return names
 
-    def _output_size(self):
+    def _output_size_(self):
         return self.proj_size or self.hidden_size
 
     def reset_parameters(self) -> None:
@@ -99,58 +99,58 @@ class RNNBase(Module):
     def forward(self, input: Tensor, hx: Any = None) -> Tensor:
         """The outputs of the last layer, and the last states of all layers and directions."""
         if isinstance(input, PackedSequence):
-            return self._forward_packed(input, hx)
+            return self._forward_packed_(input, hx)
         if input.dim() not in (2, 3):
             noun = " tensor" if self.mode.startswith("RNN") else ""
             raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D{noun} instead")
         batched = input.dim() == 3
         batch_dim = 0 if self.batch_first else 1
         if hx is not None:
-            self._check_state_dims(hx, batched)
+            self._check_state_dims_(hx, batched)
         if not batched:
             input = input.unsqueeze(batch_dim)
-            hx = None if hx is None else self._each_state(hx, lambda state: state.unsqueeze(1))
+            hx = None if hx is None else self._each_state_(hx, lambda state: state.unsqueeze(1))
         batch = input.size(batch_dim)
-        hx = self._zero_states(batch, input) if hx is None else hx
-        self._check_forward_args(input, hx, batch)
-        output, last = self._run((input, hx), self.batch_first)
+        hx = self._zero_states_(batch, input) if hx is None else hx
+        self._check_forward_args_(input, hx, batch)
+        output, last = self._run_((input, hx), self.batch_first)
         if batched:
             return output, last
-        return output.squeeze(batch_dim), self._each_state(last, lambda state: state.squeeze(1))
+        return output.squeeze(batch_dim), self._each_state_(last, lambda state: state.squeeze(1))
 
-    def _forward_packed(self, packed, hx):
+    def _forward_packed_(self, packed, hx):
         """The same for packed sequences; states are in the order in which the sequences were given."""
         input, batch_sizes, order, order_back = packed
         batch = batch_sizes[0].item()
         if hx is None:
-            hx = self._zero_states(batch, input)
+            hx = self._zero_states_(batch, input)
         elif order is not None:
-            hx = self._each_state(hx, lambda state: state.index_select(1, order))
-        self._check_forward_args(input, hx, batch)
-        output, last = self._run((input, batch_sizes, hx))
+            hx = self._each_state_(hx, lambda state: state.index_select(1, order))
+        self._check_forward_args_(input, hx, batch)
+        output, last = self._run_((input, batch_sizes, hx))
         if order_back is not None:
-            last = self._each_state(last, lambda state: state.index_select(1, order_back))
+            last = self._each_state_(last, lambda state: state.index_select(1, order_back))
         return PackedSequence(output, batch_sizes, order, order_back), last
 
-    def _run(self, sequence, *layout):
+    def _run_(self, sequence, *layout):
         """The function of the mode over `sequence`: (input, hx) with batch_first behind, or (data, batch_sizes, hx)."""
         output, *last = _MODES[self.mode][0](*sequence, self._flat_weights, self.bias, self.num_layers, self.dropout,
                                              self.training, self.bidirectional, *layout)
         return output, tuple(last) if self.mode == "LSTM" else last[0]
 
-    def _zero_states(self, batch, like):
-        states = tuple(zeros(size, dtype=like.dtype, device=like.device) for size in self._state_sizes(batch))
+    def _zero_states_(self, batch, like):
+        states = tuple(zeros(size, dtype=like.dtype, device=like.device) for size in self._state_sizes_(batch))
         return states if self.mode == "LSTM" else states[0]
 
-    def _each_state(self, hx, function):
+    def _each_state_(self, hx, function):
         return tuple(function(state) for state in hx) if self.mode == "LSTM" else function(hx)
 
-    def _state_sizes(self, batch):
+    def _state_sizes_(self, batch):
         layers = self.num_layers * (2 if self.bidirectional else 1)
-        hidden = (layers, batch, self._output_size())
+        hidden = (layers, batch, self._output_size_())
         return (hidden, (layers, batch, self.hidden_size)) if self.mode == "LSTM" else (hidden,)
 
-    def _check_state_dims(self, hx, batched):
+    def _check_state_dims_(self, hx, batched):
         states, wanted = hx if self.mode == "LSTM" else (hx,), 3 if batched else 2
         if all(state.dim() == wanted for state in states):
             return
@@ -160,7 +160,7 @@ class RNNBase(Module):
                                f"{states[1].dim()}-D) tensors")
         raise RuntimeError(f"{kind}hx should also be {wanted}-D but got {hx.dim()}-D tensor")
 
-    def _check_forward_args(self, input, hx, batch):
+    def _check_forward_args_(self, input, hx, batch):
         weight = self._flat_weights[0]
         if input.dtype != weight.dtype:
             raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). Convert "
@@ -169,7 +169,7 @@ class RNNBase(Module):
             raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
                                f"{input.size(-1)}")
         states = hx if self.mode == "LSTM" else (hx,)
-        for i, (state, size) in enumerate(zip(states, self._state_sizes(batch), strict=True)):
+        for i, (state, size) in enumerate(zip(states, self._state_sizes_(batch), strict=True)):
             if tuple(state.shape) != size:
                 name = f"hidden[{i}]" if self.mode == "LSTM" else "hidden"
                 raise RuntimeError(f"Expected {name} size {size}, got {list(state.shape)}")
@@ -297,7 +297,7 @@ class RNNCellBase(Module):
         """Uniform within 1 / sqrt(hidden_size)."""
         uniform_within(1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0, self.parameters())
 
-    def _step(self, function, input, states, names):
+    def _step_(self, function, input, states, names):
         """The next states, of (N, C) or of (C); states that are not given are zeros."""
         given = [("input", input), *zip(names, states or (), strict=False)]
         for name, tensor in given:
@@ -347,7 +347,7 @@ class RNNCell(RNNCellBase):
         functions = {"tanh": rnn_tanh_cell, "relu": rnn_relu_cell}
         if self.nonlinearity not in functions:
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        return self._step(functions[self.nonlinearity], input, None if hx is None else (hx,), ("hidden",))
+        return self._step_(functions[self.nonlinearity], input, None if hx is None else (hx,), ("hidden",))
 
 
 class LSTMCell(RNNCellBase):
@@ -364,7 +364,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-        return self._step(lstm_cell, input, hx, ("hx[0]", "hx[1]"))
+        return self._step_(lstm_cell, input, hx, ("hx[0]", "hx[1]"))
 
 
 class GRUCell(RNNCellBase):
@@ -380,4 +380,4 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        return self._step(gru_cell, input, None if hx is None else (hx,), ("hidden",))
+        return self._step_(gru_cell, input, None if hx is None else (hx,), ("hidden",))

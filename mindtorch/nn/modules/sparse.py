@@ -19,12 +19,12 @@ __all__ = ["Embedding", "EmbeddingBag"]
 class _Table(Module):
     """The weight (num_embeddings, embedding_dim), given or drawn, with a row that stays zero where it is drawn."""
 
-    _padding_name = "padding_idx"
+    _padding_name_ = "padding_idx"
 
-    def _set_table(self, num_embeddings, embedding_dim, padding_idx, weight, factory, requires_grad=True):
+    def _set_table_(self, num_embeddings, embedding_dim, padding_idx, weight, factory, requires_grad=True):
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError(f"{self._padding_name} must be within num_embeddings")
+                raise AssertionError(f"{self._padding_name_} must be within num_embeddings")
             padding_idx %= num_embeddings
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
@@ -43,7 +43,7 @@ class _Table(Module):
         if self.padding_idx is not None:
             self.weight.detach()[self.padding_idx].fill_(0)
 
-    def _described(self, *usual):
+    def _described_(self, *usual):
         """The sizes, then those attributes whose values are not the usual ones."""
         told = [f"{name}={getattr(self, name)!r}" for name, value in usual if getattr(self, name) != value]
         return ", ".join([f"{self.num_embeddings}, {self.embedding_dim}", *told])
@@ -69,7 +69,7 @@ class Embedding(_Table):
 
     __constants__ = ["num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq",
                      "sparse"]
-    _padding_name = "Padding_idx"
+    _padding_name_ = "Padding_idx"
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
                  max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
@@ -80,16 +80,16 @@ class Embedding(_Table):
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
-        self._set_table(num_embeddings, embedding_dim, padding_idx, _weight, {"device": device, "dtype": dtype},
-                        not _freeze)
+        self._set_table_(num_embeddings, embedding_dim, padding_idx, _weight, {"device": device, "dtype": dtype},
+                         not _freeze)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
                            self.scale_grad_by_freq, self.sparse)
 
     def extra_repr(self) -> str:
-        return self._described(("padding_idx", None), ("max_norm", None), ("norm_type", 2),
-                               ("scale_grad_by_freq", False), ("sparse", False))
+        return self._described_(("padding_idx", None), ("max_norm", None), ("norm_type", 2),
+                                ("scale_grad_by_freq", False), ("sparse", False))
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: Any = None, max_norm: Any = None,
@@ -138,15 +138,15 @@ class EmbeddingBag(_Table):
         self.mode = mode
         self.sparse = sparse
         self.include_last_offset = include_last_offset
-        self._set_table(num_embeddings, embedding_dim, padding_idx, _weight, {"device": device, "dtype": dtype})
+        self._set_table_(num_embeddings, embedding_dim, padding_idx, _weight, {"device": device, "dtype": dtype})
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         return F.embedding_bag(input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
                                self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx)
 
     def extra_repr(self) -> str:
-        return self._described(("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False), ("mode", None),
-                               ("padding_idx", None))
+        return self._described_(("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False), ("mode", None),
+                                ("padding_idx", None))
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, max_norm: float | None = None,

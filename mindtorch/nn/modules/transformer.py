@@ -37,20 +37,20 @@ class _TransformerLayer(Module):
 
     __constants__ = ["norm_first"]
 
-    def _add_feed_forward(self, d_model, dim_feedforward, dropout, activation, norm_first, bias, factory):
+    def _add_feed_forward_(self, d_model, dim_feedforward, dropout, activation, norm_first, bias, factory):
         self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **factory)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **factory)
         self.norm_first = norm_first
         self.activation = _get_activation_fn(activation)
 
-    def _add_norms(self, count, d_model, dropout, eps, bias, factory):
+    def _add_norms_(self, count, d_model, dropout, eps, bias, factory):
         for i in range(1, count + 1):
             setattr(self, f"norm{i}", LayerNorm(d_model, eps=eps, bias=bias, **factory))
         for i in range(1, count + 1):
             setattr(self, f"dropout{i}", Dropout(dropout))
 
-    def _residual(self, x, norm, part, *args):
+    def _residual_(self, x, norm, part, *args):
         return x + part(norm(x), *args) if self.norm_first else norm(x + part(x, *args))
 
     def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
@@ -75,13 +75,13 @@ class TransformerEncoderLayer(_TransformerLayer):
         factory = {"device": device, "dtype": dtype}
         self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first,
                                             **factory)
-        self._add_feed_forward(d_model, dim_feedforward, dropout, activation, norm_first, bias, factory)
-        self._add_norms(2, d_model, dropout, layer_norm_eps, bias, factory)
+        self._add_feed_forward_(d_model, dim_feedforward, dropout, activation, norm_first, bias, factory)
+        self._add_norms_(2, d_model, dropout, layer_norm_eps, bias, factory)
 
     def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
                 is_causal: bool = False) -> Tensor:
-        x = self._residual(src, self.norm1, self._sa_block, src_mask, src_key_padding_mask, is_causal)
-        return self._residual(x, self.norm2, self._ff_block)
+        x = self._residual_(src, self.norm1, self._sa_block, src_mask, src_key_padding_mask, is_causal)
+        return self._residual_(x, self.norm2, self._ff_block)
 
     def _ff_block(self, x):
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
@@ -104,16 +104,16 @@ class TransformerDecoderLayer(_TransformerLayer):
         for name in ("self_attn", "multihead_attn"):
             setattr(self, name, MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first,
                                                    **factory))
-        self._add_feed_forward(d_model, dim_feedforward, dropout, activation, norm_first, bias, factory)
-        self._add_norms(3, d_model, dropout, layer_norm_eps, bias, factory)
+        self._add_feed_forward_(d_model, dim_feedforward, dropout, activation, norm_first, bias, factory)
+        self._add_norms_(3, d_model, dropout, layer_norm_eps, bias, factory)
 
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
                 tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:
-        x = self._residual(tgt, self.norm1, self._sa_block, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
-        x = self._residual(x, self.norm2, self._mha_block, memory, memory_mask, memory_key_padding_mask,
-                           memory_is_causal)
-        return self._residual(x, self.norm3, self._ff_block)
+        x = self._residual_(tgt, self.norm1, self._sa_block, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        x = self._residual_(x, self.norm2, self._mha_block, memory, memory_mask, memory_key_padding_mask,
+                            memory_is_causal)
+        return self._residual_(x, self.norm3, self._ff_block)
 
     def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal=False):
         found = self.multihead_attn(x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask,

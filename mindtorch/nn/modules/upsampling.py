@@ -32,7 +32,7 @@ class Upsample(FunctionLayer):
     align_corners: bool | None
     recompute_scale_factor: bool | None
 
-    _function = staticmethod(F.interpolate)
+    _function_ = staticmethod(F.interpolate)
 
     def __init__(self, size: _size_any_t | None = None, scale_factor: _ratio_any_t | None = None, mode: str = "nearest",
                  align_corners: bool | None = None, recompute_scale_factor: bool | None = None) -> None:
@@ -40,7 +40,7 @@ class Upsample(FunctionLayer):
             scale_factor = tuple(map(float, scale_factor))
         else:
             scale_factor = float(scale_factor) if scale_factor else None
-        self._store(locals())
+        self._store_(locals())
         self.name = type(self).__name__
 
     def extra_repr(self) -> str:

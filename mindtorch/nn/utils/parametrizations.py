@@ -95,12 +95,12 @@ class _Orthogonal(Module):
         if self.orthogonal_map is _OrthMaps.householder:
             found = _columns(X)
         else:
-            found = self._of_skew(X, rows, columns)
+            found = self._of_skew_(X, rows, columns)
         if hasattr(self, "base"):
             found = self.base @ found
         return found.mT if wide else found
 
-    def _of_skew(self, X, rows, columns):
+    def _of_skew_(self, X, rows, columns):
         """The image of the matrix A with A^H = -A that the lower triangle gives."""
         lower = X.tril()
         if rows != columns:
@@ -122,7 +122,7 @@ class _Orthogonal(Module):
         wide = Q.size(-2) < Q.size(-1)
         tall = Q.mT if wide else Q
         if hasattr(self, "base"):
-            self._set_base(tall)
+            self._set_base_(tall)
             original = mindtorch.zeros_like(tall)
             original.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
         elif self.orthogonal_map is _OrthMaps.householder:
@@ -132,7 +132,7 @@ class _Orthogonal(Module):
                                       "parametrizations when use_trivialization=False.")
         return original.mT if wide else original
 
-    def _set_base(self, tall):
+    def _set_base_(self, tall):
         """Columns that are missing for a square matrix are drawn."""
         rows, columns = tall.size(-2), tall.size(-1)
         if rows != columns:
@@ -224,13 +224,13 @@ class _SpectralNorm(Module):
         self.eps = eps
         if weight.ndim > 1:
             self.n_power_iterations = n_power_iterations
-            matrix = self._matrix(weight).detach()
+            matrix = self._matrix_(weight).detach()
             for buffer, length in zip(("_u", "_v"), matrix.shape, strict=True):
                 drawn = matrix.new_empty(length).normal_(0, 1)
                 self.register_buffer(buffer, F.normalize(drawn, dim=0, eps=eps))
             self._power_method(matrix, 15)
 
-    def _matrix(self, weight):
+    def _matrix_(self, weight):
         """`dim` are the rows, the rest is the columns."""
         return weight.movedim(self.dim, 0).flatten(1)
 
@@ -243,7 +243,7 @@ class _SpectralNorm(Module):
     def forward(self, weight: Tensor) -> Tensor:
         if weight.ndim == 1:
             return F.normalize(weight, dim=0, eps=self.eps)
-        matrix = self._matrix(weight)
+        matrix = self._matrix_(weight)
         if self.training:
             self._power_method(matrix.detach(), self.n_power_iterations)
         # Copies: the next forward changes the vectors, and backward needs these.

@@ -87,13 +87,13 @@ class ParametrizationList(ModuleList):
         self.is_tensor = isinstance(new, TensorBase)
         self.ntensors = 1 if self.is_tensor else len(new)
         if self.is_tensor:
-            self._register_one(original, new)
+            self._register_one_(original, new)
         else:
-            self._register_several(original, new)
+            self._register_several_(original, new)
         if not unsafe:
-            self._check(shape, dtype)
+            self._check_(shape, dtype)
 
-    def _register_one(self, original, new):
+    def _register_one_(self, original, new):
         if original.dtype != new.dtype:
             raise ValueError("When `right_inverse` outputs one tensor, it may not change the dtype.\noriginal.dtype: "
                              f"{original.dtype}\nright_inverse(original).dtype: {new.dtype}")
@@ -103,7 +103,7 @@ class ParametrizationList(ModuleList):
         original.data = new.data            # the same parameter: optimizers may know it
         _register_parameter_or_buffer(self, "original", original)
 
-    def _register_several(self, original, new):
+    def _register_several_(self, original, new):
         for place, part in enumerate(new):
             if not isinstance(part, TensorBase):
                 raise ValueError("'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
@@ -111,7 +111,7 @@ class ParametrizationList(ModuleList):
             kept = Parameter(part) if isinstance(original, Parameter) else part
             _register_parameter_or_buffer(self, f"original{place}", kept.requires_grad_(original.requires_grad))
 
-    def _check(self, shape, dtype):
+    def _check_(self, shape, dtype):
         """The tensor must look as it did before it was computed."""
         found = self()
         if not isinstance(found, TensorBase):
@@ -135,7 +135,7 @@ class ParametrizationList(ModuleList):
                     raise RuntimeError(f"parametrization {_kind(module)} does not implement right_inverse.")
                 value = module.right_inverse(value)
             values = [value] if self.is_tensor else value
-            self._check_values(value)
+            self._check_values_(value)
             for new, (name, original) in zip(values, self.originals().items(), strict=True):
                 if new.dtype != original.dtype:
                     which = "The tensor" if self.is_tensor else f"Tensor {name.removeprefix('original')}"
@@ -144,7 +144,7 @@ class ParametrizationList(ModuleList):
             for new, original in zip(values, self.originals().values(), strict=True):
                 original.data = new.data
 
-    def _check_values(self, value):
+    def _check_values_(self, value):
         if self.is_tensor:
             if not isinstance(value, TensorBase):
                 raise ValueError(f"`right_inverse` should return a tensor. Got {_kind(value)}")

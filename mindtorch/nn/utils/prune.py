@@ -205,7 +205,7 @@ class _Unstructured(BasePruningMethod):
         _validate_pruning_amount_init(amount)
         self.amount = amount
 
-    def _importance(self, t):
+    def _importance_(self, t):
         """The lowest are pruned."""
         raise NotImplementedError
 
@@ -214,7 +214,7 @@ class _Unstructured(BasePruningMethod):
         count = _compute_nparams_toprune(self.amount, t.nelement())
         mask = default_mask.clone(memory_format=mindtorch.contiguous_format)
         if count:
-            pruned = mindtorch.topk(self._importance(t).reshape(-1), k=count, largest=False).indices
+            pruned = mindtorch.topk(self._importance_(t).reshape(-1), k=count, largest=False).indices
             mask.view(-1)[pruned] = 0
         return mask
 
@@ -227,7 +227,7 @@ class RandomUnstructured(_Unstructured):
         tensor(2.)
     """
 
-    def _importance(self, t):
+    def _importance_(self, t):
         return -mindtorch.rand_like(t)
 
     @classmethod
@@ -244,7 +244,7 @@ class L1Unstructured(_Unstructured):
         tensor([3., -0., 2.])
     """
 
-    def _importance(self, t):
+    def _importance_(self, t):
         return t.abs()
 
     @classmethod
@@ -263,7 +263,7 @@ class _Structured(BasePruningMethod):
         self.amount = amount
         self.dim = dim
 
-    def _kept(self, t, count):
+    def _kept_(self, t, count):
         """Indices of all slices but `count`."""
         raise NotImplementedError
 
@@ -278,7 +278,7 @@ class _Structured(BasePruningMethod):
         if not count:
             return default_mask
         mask = mindtorch.zeros_like(t)
-        mask.index_fill_(self.dim, self._kept(t, count), 1)
+        mask.index_fill_(self.dim, self._kept_(t, count), 1)
         return mask * default_mask.to(dtype=mask.dtype)
 
 
@@ -293,7 +293,7 @@ class RandomStructured(_Structured):
         tensor(3.)
     """
 
-    def _kept(self, t, count):
+    def _kept_(self, t, count):
         drawn = mindtorch.rand(t.shape[self.dim])
         return (drawn > drawn.kthvalue(count).values).nonzero().squeeze(1).to(t.device)
 
@@ -320,7 +320,7 @@ class LnStructured(_Structured):
         super().__init__(amount, dim)
         self.n = n
 
-    def _kept(self, t, count):
+    def _kept_(self, t, count):
         rest = [d for d in range(t.dim()) if d != self.dim % t.dim()]
         norms = mindtorch.norm(t, p=self.n, dim=rest)
         return mindtorch.topk(norms, k=norms.numel() - count).indices

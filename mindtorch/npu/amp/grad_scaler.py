@@ -23,6 +23,6 @@ class GradScaler(_amp.GradScaler):
         self._dynamic = dynamic
         super().__init__("npu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
-    def _update_scale(self, scale, growth_tracker, found_inf):
+    def _update_scale_(self, scale, growth_tracker, found_inf):
         if self._dynamic:
-            super()._update_scale(scale, growth_tracker, found_inf)
+            super()._update_scale_(scale, growth_tracker, found_inf)

@@ -121,7 +121,7 @@ class DataLoader(Generic[_T_co]):
     pin_memory_device: str
     prefetch_factor: int | None
 
-    _initialized = False
+    _initialized_ = False
 
     def __init__(self, dataset: Dataset[_T_co], batch_size: int | None = 1, shuffle: bool | None = None,
                  sampler: Sampler | Iterable | None = None, batch_sampler: Sampler[list] | Iterable[list] | None = None,
@@ -146,7 +146,7 @@ class DataLoader(Generic[_T_co]):
         self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
         _check_choice(self._dataset_kind, batch_size, shuffle, sampler, batch_sampler, drop_last)
         if sampler is None:
-            sampler = self._default_sampler(shuffle)
+            sampler = self._default_sampler_(shuffle)
         if batch_sampler is not None:
             batch_size = None
         elif batch_size is not None:
@@ -156,12 +156,12 @@ class DataLoader(Generic[_T_co]):
         self.sampler = sampler
         self.batch_sampler = batch_sampler
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
-        self._initialized = True
+        self._initialized_ = True
         self._IterableDataset_len_called = None
         self._iterator = None
         self.check_worker_number_rationality()
 
-    def _default_sampler(self, shuffle):
+    def _default_sampler_(self, shuffle):
         if self._dataset_kind == _DatasetKind.Iterable:
             return _InfiniteConstantSampler()
         return RandomSampler(self.dataset, generator=self.generator) if shuffle else SequentialSampler(self.dataset)
@@ -169,7 +169,7 @@ class DataLoader(Generic[_T_co]):
     @property
     def multiprocessing_context(self) -> Any:
         """The multiprocessing context that starts the workers; None for Python's default."""
-        return self._multiprocessing_context
+        return self._multiprocessing_context_
 
     @multiprocessing_context.setter
     def multiprocessing_context(self, context: Any) -> None:
@@ -185,11 +185,11 @@ class DataLoader(Generic[_T_co]):
         if context is not None and not isinstance(context, multiprocessing.context.BaseContext):
             raise TypeError("multiprocessing_context option should be a valid context object or a string specifying "
                             f"the start method, but got multiprocessing_context={context}")
-        self._multiprocessing_context = context
+        self._multiprocessing_context_ = context
 
     def __setattr__(self, attr: Any, val: Any) -> None:
-        if self._initialized and attr in ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset",
-                                          "persistent_workers"):
+        if self._initialized_ and attr in ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset",
+                                           "persistent_workers"):
             raise ValueError(f"{attr} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(attr, val)
 

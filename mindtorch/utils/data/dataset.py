@@ -104,29 +104,29 @@ class StackDataset(Dataset):
         if not args and not kwargs:
             raise ValueError("At least one dataset should be passed")
         self.datasets = args or kwargs
-        parts = self._dataset_list()
+        parts = self._dataset_list_()
         self._length = len(parts[0])
         if any(len(part) != self._length for part in parts):
             raise ValueError("Size mismatch between datasets")
 
-    def _dataset_list(self):
+    def _dataset_list_(self):
         return list(self.datasets.values() if isinstance(self.datasets, dict) else self.datasets)
 
-    def _sample(self, values):
+    def _sample_(self, values):
         return dict(zip(self.datasets, values, strict=True)) if isinstance(self.datasets, dict) else tuple(values)
 
     def __getitem__(self, index: Any) -> Any:
-        return self._sample([part[index] for part in self._dataset_list()])
+        return self._sample_([part[index] for part in self._dataset_list_()])
 
     def __getitems__(self, indices: list) -> Any:
         columns = []
-        for part in self._dataset_list():
+        for part in self._dataset_list_():
             fetch = getattr(part, "__getitems__", None)
             column = fetch(indices) if callable(fetch) else [part[index] for index in indices]
             if len(column) != len(indices):
                 raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(column)}")
             columns.append(column)
-        return [self._sample(values) for values in zip(*columns, strict=True)]
+        return [self._sample_(values) for values in zip(*columns, strict=True)]
 
     def __len__(self) -> int:
         return self._length
@@ -182,17 +182,17 @@ class ChainDataset(IterableDataset):
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         self.datasets = datasets
 
-    def _checked(self):
+    def _checked_(self):
         for part in self.datasets:
             if not isinstance(part, IterableDataset):
                 raise AssertionError("ChainDataset only supports IterableDataset")
             yield part
 
     def __iter__(self) -> Any:
-        return itertools.chain.from_iterable(self._checked())
+        return itertools.chain.from_iterable(self._checked_())
 
     def __len__(self) -> int:
-        return sum(len(part) for part in self._checked())
+        return sum(len(part) for part in self._checked_())
 
 
 class Subset(Dataset[_T_co]):

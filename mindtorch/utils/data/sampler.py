@@ -105,15 +105,15 @@ class RandomSampler(Sampler[int]):
         n, wanted = len(self.data_source), self.num_samples
         if self.replacement:
             for _ in range(wanted // _DRAW_BLOCK_SIZE):
-                yield from self._draws(n, _DRAW_BLOCK_SIZE, generator)
-            yield from self._draws(n, wanted % _DRAW_BLOCK_SIZE, generator)
+                yield from self._draws_(n, _DRAW_BLOCK_SIZE, generator)
+            yield from self._draws_(n, wanted % _DRAW_BLOCK_SIZE, generator)
         else:
             for _ in range(wanted // n):
                 yield from _permutation(n, generator)
             yield from _permutation(n, generator)[:wanted % n]
 
     @staticmethod
-    def _draws(n, count, generator):
+    def _draws_(n, count, generator):
         return mindtorch.randint(n, (count,), dtype=mindtorch.int64, generator=generator).tolist()
 
     def __len__(self) -> int:

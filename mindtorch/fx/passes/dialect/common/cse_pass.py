@@ -54,7 +54,7 @@ class CSEPass(PassBase):
             if node.op in ("placeholder", "output", "get_attr") or self._is_banned(node.target):
                 copies[node] = graph.node_copy(node, copies.__getitem__)
                 continue
-            key = self._key(node, copies)
+            key = self._key_(node, copies)
             if key in known:
                 copies[node] = known[key]
                 modified = True
@@ -68,7 +68,7 @@ class CSEPass(PassBase):
         return target in self.banned_ops or getattr(target, "overloadpacket", None) in self.banned_ops
 
     @staticmethod
-    def _key(node, copies):
+    def _key_(node, copies):
         """What equal calls share: 1, 1.0 and True are not the same. None where an argument has no hash."""
         def identified(value):
             return copies[value] if isinstance(value, Node) else value
