@@ -171,6 +171,19 @@ def test_a_reason_asks_for_the_factor_of_an_earlier_statement():
         assert (allowed("cpu", backward, "values", "", before, {"v1": matrix}) is not None) == fits
 
 
+@pytest.mark.parametrize(("text", "operator", "words", "fitting", "other"), [
+    ("v2 = v1.addr_(v1[0], v1[0])", "addr_", "torch: RuntimeError('some elements of the input tensor and the "
+     "written-to tensor refer to a single memory location'), here: None", [[1.0, 2.0]], [[1.0, 2.0], [3.0, 4.0]]),
+    ("v2 = torch.linalg.solve(v1, v1)", "linalg.solve", "torch: _LinAlgError('torch.linalg.solve: The solver failed "
+     "because the input matrix is singular.'), here: None", [[1.0, 2.0], [2.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]]),
+])
+def test_a_reason_of_an_error_asks_for_what_makes_it_true(text, operator, words, fitting, other):
+    found = [allowed("cpu", Statement(text, operator), "error", words, (), {"v1": torch.tensor(values)})
+             for values in (fitting, other)]
+    assert found[0] is not None
+    assert found[1] is None
+
+
 def test_operators_within_a_statement_may_be_inexact():
     """torch's result may be exact by luck, where one of several operators amplifies what another rounds."""
     texts = program("a = torch.tensor([3.23, 3.97])", "b = torch.vmap(torch.func.grad(lambda x: x.tanh()))(a)")

@@ -1,7 +1,7 @@
 """Composites in Cython, because training steps call them; _ops/composite has the others.
 
-Two functions stand here because they need operators: `sum_to`, which the engine calls, and `copy_with_bits`, which copies
-of conjugates and negatives reach by TENSOR_SLOTS.
+Two functions stand here because they need operators: `sum_to`, which the engine calls, and `copy_with_bits`, which
+copies of conjugates and negatives reach by TENSOR_SLOTS.
 """
 from libc.stdint cimport int64_t, uint32_t
 
