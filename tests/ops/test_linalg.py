@@ -331,6 +331,8 @@ WRONG = {
     "einsum ranks": lambda lib: lib.einsum("ijk", lib.ones(2, 2)),
     "einsum sizes": lambda lib: lib.einsum("ij,jk", lib.ones(2, 3), lib.ones(4, 2)),
     "einsum repeated": lambda lib: lib.einsum("ij->ii", lib.ones(2, 2)),
+    "tensordot sizes before the next dimension": lambda lib: lib.tensordot(
+        lib.ones(3), lib.ones(2, 2, 1), dims=([0, 1], [0, 2])),
     "tensordot sizes": lambda lib: lib.tensordot(lib.ones(2, 3), lib.ones(2, 3), dims=([0], [1])),
     "matrix_norm of a vector": lambda lib: lib.linalg.matrix_norm(lib.ones(3)),
     "matrix_norm order": lambda lib: lib.linalg.matrix_norm(lib.ones(3, 3), 3),
