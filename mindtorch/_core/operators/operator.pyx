@@ -768,6 +768,8 @@ cdef int check_embedding(TensorBase weight, TensorBase indices) except -1:
 cdef int embedding(Shape *shape, TensorBase weight, TensorBase indices) except -1:
     """The shape of the indices, then the width of the weight."""
     cdef int i
+    if weight.sizes[0] == 0 and indices.numel and weight.device_type != META:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
     for i in range(indices.ndim):
         shape.sizes[i] = indices.sizes[i]
     shape.sizes[indices.ndim] = weight.sizes[1]
