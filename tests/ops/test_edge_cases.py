@@ -923,3 +923,23 @@ def test_dtypes_and_precision_are_torchs(name, device):
     assert str(found.dtype) == str(expected.dtype)
     assert found.requires_grad == expected.requires_grad
     assert found.tolist() == pytest.approx(expected.tolist(), rel=1e-6)
+
+
+@pytest.mark.parametrize("width", [0, 2])
+@pytest.mark.parametrize("places", [[0], [[1, 0]], [-1], []])
+def test_embedding_in_a_weight_without_rows(places, width):
+    def outcome(lib):
+        try:
+            return tuple(lib.nn.functional.embedding(lib.tensor(places, dtype=lib.int64), lib.ones(0, width)).shape)
+        except (RuntimeError, IndexError) as error:
+            return type(error), str(error)
+    assert outcome(mindtorch) == outcome(torch)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_soft_margin_loss_of_complex_numbers(dtype, device):
+    def loss(lib, device):
+        x, target = (lib.tensor(values, dtype=getattr(lib, dtype), device=device) for values in (
+            [1 - 2j, 0.5 + 0.25j, -3j], [1.0, -1.0, 0.5j]))
+        return lib.nn.functional.soft_margin_loss(x, target, reduction="none").cpu().numpy()
+    numpy.testing.assert_allclose(loss(mindtorch, device), loss(torch, "cpu"), rtol=1e-5)

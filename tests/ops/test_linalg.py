@@ -333,6 +333,16 @@ WRONG = {
     "einsum ranks": lambda lib: lib.einsum("ijk", lib.ones(2, 2)),
     "einsum sizes": lambda lib: lib.einsum("ij,jk", lib.ones(2, 3), lib.ones(4, 2)),
     "einsum repeated": lambda lib: lib.einsum("ij->ii", lib.ones(2, 2)),
+    "tensordot sizes before the next dimension": lambda lib: lib.tensordot(
+        lib.ones(3), lib.ones(2, 2, 1), dims=([0, 1], [0, 2])),
+    "chain_matmul into another dtype": lambda lib: lib.chain_matmul(
+        lib.ones(2, 2), lib.ones(2, 2), out=lib.ones(0, dtype=lib.float64)),
+    "lu_solve of too many pivots": lambda lib: lib.linalg.lu_solve(
+        lib.ones(2, 2), lib.ones(3, dtype=lib.int32), lib.ones(2, 2)),
+    "lu_solve of a number of pivots": lambda lib: lib.linalg.lu_solve(
+        lib.ones(2, 2), lib.ones((), dtype=lib.int32), lib.ones(2, 2)),
+    "index_reduce of a slice that is not there": lambda lib: lib.ones(3).index_reduce(
+        0, lib.tensor([5]), lib.ones(1), "amax"),
     "tensordot sizes": lambda lib: lib.tensordot(lib.ones(2, 3), lib.ones(2, 3), dims=([0], [1])),
     "matrix_norm of a vector": lambda lib: lib.linalg.matrix_norm(lib.ones(3)),
     "matrix_norm order": lambda lib: lib.linalg.matrix_norm(lib.ones(3, 3), 3),

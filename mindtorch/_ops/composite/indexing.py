@@ -60,7 +60,12 @@ def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
     if self.dim() and not self.shape[dim] and index.numel() and not self.is_meta:
         raise IndexError("index out of range in self")
     positions = index.reshape([-1 if i == dim else 1 for i in range(source.dim())]).expand(source.shape)
-    return self.scatter_reduce_(dim, positions, source, reduce, include_self=include_self)
+    try:
+        return self.scatter_reduce_(dim, positions, source, reduce, include_self=include_self)
+    except RuntimeError as error:
+        if "is out of bounds for dimension" in str(error):
+            raise IndexError("index out of range in self") from None
+        raise
 
 
 def take_along_dim(input, indices, dim=None, *, out=None):

@@ -120,6 +120,12 @@ def solve(A, B, *, left=True):
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
     """X of A X = B for the A whose LU decomposition is given; `adjoint`: for its conjugate transpose."""
     require_matrices(LU, "torch.linalg.lu_solve", square=True)
+    if B.dim() > 1 and B.shape[-2 if left else -1] == LU.shape[-1]:     # otherwise an error that comes first follows
+        if not pivots.dim():
+            raise IndexError("Dimension specified as -1 but tensor has no dimensions")
+        if pivots.shape[-1] != LU.shape[-1]:
+            raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the "
+                               "matrix")
     permutation, lower, upper = _lu_unpack(LU, pivots)
     if not left:
         return conj_transpose(lu_solve(LU, pivots, conj_transpose(B), adjoint=not adjoint))

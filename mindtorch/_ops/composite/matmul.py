@@ -102,17 +102,19 @@ def tensordot(a, b, dims=2, out=None):
     of_a, of_b = _contracted(a, b, dims)
     if a.dtype is not b.dtype:
         raise RuntimeError("both inputs should have same dtype")
+    for i, (x, y) in enumerate(zip(of_a, of_b, strict=True)):
+        of_a[i], of_b[i] = wrap_dim(x, a.dim()), wrap_dim(y, b.dim())
+        size, other = (each.shape[d] if each.dim() else 1 for each, d in ((a, x), (b, y)))
+        # A dimension of size 1 broadcasts.
+        if size == 1 and other != 1:
+            b = b.sum(y, keepdim=True, dtype=b.dtype)
+        elif other == 1 and size != 1:
+            a = a.sum(x, keepdim=True, dtype=a.dtype)
+        elif size != other:
+            raise RuntimeError(f"contracted dimensions need to match, but first has size {size} in dim {x} and "
+                               f"second has size {other} in dim {y}")
     free_a = [d for d in range(a.dim()) if d not in of_a]
     free_b = [d for d in range(b.dim()) if d not in of_b]
-    for x, y in zip(of_a, of_b, strict=True):
-        # A dimension of size 1 broadcasts.
-        if a.shape[x] == 1 and b.shape[y] != 1:
-            b = b.sum(y, keepdim=True, dtype=b.dtype)
-        elif b.shape[y] == 1 and a.shape[x] != 1:
-            a = a.sum(x, keepdim=True, dtype=a.dtype)
-        elif a.shape[x] != b.shape[y]:
-            raise RuntimeError(f"contracted dimensions need to match, but first has size {a.shape[x]} in dim {x} and "
-                               f"second has size {b.shape[y]} in dim {y}")
     inner_size = prod(a.shape[d] for d in of_a)
     shape = [a.shape[d] for d in free_a] + [b.shape[d] for d in free_b]
     left = a.permute(free_a + of_a).reshape(prod(a.shape[d] for d in free_a), inner_size)
@@ -124,7 +126,7 @@ def tensordot(a, b, dims=2, out=None):
 
 
 def _contracted(a, b, dims):
-    """The dimensions of both that are summed over, none negative."""
+    """The dimensions of both that are summed over."""
     if isinstance(dims, TensorBase):
         if dims.numel() > 1 and dims.shape[0] != 2:
             raise AssertionError(f"dims tensor must have size 2 in first dimension, got {dims.shape[0]}")
@@ -147,7 +149,7 @@ def _contracted(a, b, dims):
                                 f"found element of type {type(d).__name__} at pos {place}")
     if len(one) != len(other):
         raise RuntimeError("both dimension lists should have same length")
-    return [wrap_dim(d, a.dim()) for d in one], [wrap_dim(d, b.dim()) for d in other]
+    return list(one), list(other)
 
 
 @with_autocast_policy("chain_matmul")
@@ -160,6 +162,9 @@ def chain_matmul(*matrices, out=None):
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     result = multiply_chain(matrices)
+    if out is not None and len(matrices) > 1 and out.dtype is not result.dtype:
+        raise RuntimeError(f"multi_dot(): expected out tensor to have dtype {_composite.c_type(result.dtype)} but got "
+                           f"{_composite.c_type(out.dtype)}")
     return result if out is None else out.resize_(result.shape).copy_(result)
 
 

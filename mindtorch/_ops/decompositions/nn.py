@@ -33,6 +33,11 @@ def multilabel_margin_backward(grad_output, self, target, reduction, is_target):
     return pairs.sum(1).scatter_add(1, label, -pairs.sum(2)).reshape(self.shape)
 
 
+def soft_margin(product):
+    """log(1 + exp(-product)); softplus, which does not overflow, takes no complex numbers."""
+    return ops.log1p(ops.exp(-product)) if product.is_complex() else ops.softplus(-product)
+
+
 def reduce_loss(losses, reduction):
     """The losses as `reduction` says: all (0), their mean (1) or their sum (2)."""
     return losses if reduction == 0 else losses.mean() if reduction == 1 else losses.sum()
