@@ -346,8 +346,8 @@ class Writer:
         return all(isinstance(t, torch.Tensor) for t in pair) and one != other and share_memory(*pair)
 
     def writable(self):
-        """All but the integers that a view shows of fractions with a history, which torch loses, unfolded tensors, whose
-        elements lie on each other, and the zeros without memory that some of torch's derivatives return."""
+        """All but integers that a view shows of fractions with a history, which torch loses, unfolded tensors, whose
+        elements lie on each other, and zeros without memory, which some of torch's derivatives return."""
         return self.tensors(lambda t: (t._base is None or t._base.dtype == t.dtype or not t._base.requires_grad)
                             and not overlaps_itself(t) and not t._is_zerotensor())
 
