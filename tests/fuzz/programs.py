@@ -346,10 +346,10 @@ class Writer:
         return all(isinstance(t, torch.Tensor) for t in pair) and one != other and share_memory(*pair)
 
     def writable(self):
-        """All but the integers that a view shows of fractions with a history, which torch loses, and unfolded tensors,
-        whose elements lie on each other."""
+        """All but integers that a view shows of fractions with a history, which torch loses, unfolded tensors, whose
+        elements lie on each other, and zeros without memory, which some of torch's derivatives return."""
         return self.tensors(lambda t: (t._base is None or t._base.dtype == t.dtype or not t._base.requires_grad)
-                            and not overlaps_itself(t))
+                            and not overlaps_itself(t) and not t._is_zerotensor())
 
     def output(self, operands):
         """A variable for out=, which shares no memory with others: where it is resized, they lose it here alone."""

@@ -129,3 +129,18 @@ def test_which_gradients_of_norms_require_a_gradient(name, device):
             ours, theirs = (gradients(*lib, input_too, power) for lib in ((mindtorch, device), (torch, "cpu")))
             assert ours[0] == theirs[0]
             np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("wanted", [(2,), (1,), (1, 2), (0,), (0, 2), (0, 1, 2)])
+def test_gradients_of_layer_norm_have_a_history_whichever_are_wanted(wanted, device):
+    def flags(lib, where):
+        leaves = [lib.ones(shape, device=where).mul_(1.5) for shape in ((2, 3), (3,), (3,))]
+        for index in wanted:
+            leaves[index].requires_grad_()
+        result = lib.nn.functional.layer_norm(leaves[0], (3,), *leaves[1:])
+        inputs = [leaves[index] for index in wanted]
+        first = lib.autograd.grad(result.sum(), inputs, create_graph=True)
+        second = lib.autograd.grad(sum(each.sum() for each in first), inputs, allow_unused=True)
+        return [each.requires_grad for each in first], [each is None for each in second]
+
+    assert flags(mindtorch, device) == flags(torch, "cpu")

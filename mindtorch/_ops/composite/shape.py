@@ -20,6 +20,7 @@ from mindtorch._ops.composite.common import (
     check_int64,
     expand_to_batch,
     require_list,
+    require_tuple,
     run_for_each_sample,
     scalar_type,
     to_dtype,
@@ -404,10 +405,12 @@ def _foreach_clone(self, *, memory_format=None):
 
 def _copy_of(name, view):
     def copy(input, *args, out=None, **options):
+        if out is not None and name.startswith(("split", "unbind")):
+            require_tuple(name, out)
         found = view(input, *args, **options)
         if isinstance(found, (tuple, list)):
-            if out is not None and not isinstance(out, (tuple, list)):
-                raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+            if out is not None and len(out) != len(found):
+                raise RuntimeError(f"{name} expected an out= argument of size {len(found)}, got size {len(out)}")
             return tuple(part.clone() for part in found) if out is None else [
                 _to_out(name, part, one) for part, one in zip(found, out, strict=True)]
         return _to_out(name, found.clone(memory_format=contiguous_format), out)

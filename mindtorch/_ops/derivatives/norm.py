@@ -63,9 +63,11 @@ def _viewed(tensors, shape):
 
 
 def layer_norm_double_backward(grads, grad_out, input, normalized_shape, mean, rstd, weight, wanted):
-    """Gradients of grad_out, input and weight; `grads` are those of native_layer_norm_backward's results, or None."""
+    """Gradients of grad_out, input and weight, and none of bias; `grads` are those of native_layer_norm_backward's
+    results, or None.
+    """
     over = tuple(range(-len(normalized_shape), 0))
-    return _only(wanted, _double_backward(grads, grad_out, input, mean, rstd, weight, over))
+    return [*_only(wanted[:3], _double_backward(grads, grad_out, input, mean, rstd, weight, over)), None]
 
 
 def _constant_unless(by_input, weight):
