@@ -30,6 +30,7 @@ _FUNCTIONS = {
     _STATISTICS: """
         batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats
         batch_norm_gather_stats_with_counts batch_norm_stats batch_norm_update_stats""",
+    _REMOVED: "eig lstsq matrix_rank solve symeig",
     _PRIVATE: "embedding_bag native_norm slice_inverse"}
 _METHODS = {
     _QUANTIZED: """

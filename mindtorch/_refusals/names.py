@@ -422,8 +422,7 @@ NAMES = {
         torch.utils.viz._cycles: warn_tensor_cycles""",
     _SCALED: """
         torch: _grouped_mm _scaled_grouped_mm _scaled_mm
-        torch.nn.functional: ScalingType SwizzleType _canonical_mask _none_or_dtype scaled_grouped_mm
-            scaled_mm""",
+        torch.nn.functional: ScalingType SwizzleType scaled_grouped_mm scaled_mm""",
     _SEMI_STRUCTURED: """
         torch.sparse: SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT
             SparseSemiStructuredTensorCUTLASS to_sparse_semi_structured

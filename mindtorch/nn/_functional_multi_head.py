@@ -1,4 +1,8 @@
-"""Multi-head attention: projections, attention in each head, a projection of what the heads found."""
+"""Multi-head attention: projections, attention in each head, a projection of what the heads found.
+
+Programs with an attention of their own take torch's private steps from nn.functional: _in_projection_packed,
+_canonical_mask and others keep torch's names and arguments.
+"""
 
 import math
 import warnings
@@ -26,7 +30,7 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
 
     Masks are true, or -inf, where nobody may look: `key_padding_mask` (N, S), `attn_mask` (L, S) or (N * heads, L, S).
     """
-    batched = _check_dims(query, key, value, key_padding_mask, attn_mask, num_heads)
+    batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
@@ -75,19 +79,36 @@ def _fused(q, k, v, mask, dropout_p, is_causal, sizes):
 # --- projections -----------------------------------------------------------------------------------------------------
 
 def _projected(query, key, value, weights, bias):
-    """Query, key and value times the three weights, or times the thirds of one; shared inputs in one product."""
+    """Query, key and value times the three weights, or times the thirds of one."""
     if isinstance(weights, tuple):
         for name, weight in zip("qkv", weights, strict=True):
             if weight is None:
                 raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
-    elif weights is None:
+        return _products(query, key, value, *weights, *((None,) * 3 if bias is None else bias.chunk(3)))
+    if weights is None:
         raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
-    elif query is key and key is value:
-        return linear(query, weights, bias).chunk(3, -1)
-    else:
-        weights = weights.chunk(3)
-    biases = (None,) * 3 if bias is None else bias.chunk(3)
-    return [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
+    return _in_projection_packed(query, key, value, weights, bias)
+
+
+def _in_projection_packed(q, k, v, w, b=None):
+    """(q, k, v) times the thirds of one weight (3 * E, E), contiguous; one input for all three in one product."""
+    if q is k and k is v:
+        return tuple(linear(q, w, b).unflatten(-1, (3, q.size(-1))).movedim(-2, 0).contiguous())
+    return _products(q, k, v, *w.chunk(3), *((None,) * 3 if b is None else b.chunk(3)))
+
+
+def _in_projection(q, k, v, w_q, w_k, w_v, b_q=None, b_k=None, b_v=None):
+    """(q, k, v) times their weights, whose sizes have to fit: (E, E), (E, width of k) and (E, width of v)."""
+    width = q.size(-1)
+    for name, x, weight, bias in (("query", q, w_q, b_q), ("key", k, w_k, b_k), ("value", v, w_v, b_v)):
+        for kind, tensor, wanted in (("weights", weight, (width, x.size(-1))), ("bias", bias, (width,))):
+            if tensor is not None and tensor.shape != wanted:
+                raise AssertionError(f"expecting {name} {kind} shape of {wanted}, but got {tensor.shape}")
+    return _products(q, k, v, w_q, w_k, w_v, b_q, b_k, b_v)
+
+
+def _products(q, k, v, w_q, w_k, w_v, b_q, b_k, b_v):
+    return linear(q, w_q, b_q), linear(k, w_k, b_k), linear(v, w_v, b_v)
 
 
 def _keys(k, v, heads, biases, static, add_zero):
@@ -124,28 +145,37 @@ def _check_static(tensor, name, heads):
 
 def _masks(attn_mask, key_padding_mask, dtype, is_causal, need_weights):
     """Both as numbers to add, and whether attention is causal without a mask."""
-    types = None if attn_mask is None else attn_mask.dtype
-    if key_padding_mask is not None:
-        key_padding_mask = _as_numbers(key_padding_mask, "key_padding_mask", dtype, types)
+    key_padding_mask = _canonical_mask(key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask",
+                                       dtype)
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
                            "`generate_square_subsequent_mask` to create this mask.")
     if is_causal and key_padding_mask is None and not need_weights:
         return None, None, True
-    attn_mask = None if attn_mask is None else _as_numbers(attn_mask, "attn_mask", dtype, None)
+    attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", dtype)
     return attn_mask, key_padding_mask, is_causal and key_padding_mask is None
 
 
-def _as_numbers(mask, name, dtype, other):
+def _none_or_dtype(input):
+    """The dtype of a mask; None if there is none."""
+    if input is None:
+        return None
+    if not isinstance(input, Tensor):
+        raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
+    return input.dtype
+
+
+def _canonical_mask(mask, mask_name, other_type, other_name, target_type, check_other=True):
+    """The mask as numbers of `target_type` to add: -inf where it is true. A mask of floats is itself."""
+    if mask is None:
+        return None
     boolean = str(mask.dtype) == "torch.bool"
     if not boolean and not mask.is_floating_point():
-        raise AssertionError(f"only bool and floating types of {name} are supported")
-    if other is not None and other is not mask.dtype:
-        warnings.warn(f"Support for mismatched {name} and attn_mask is deprecated. Use same type for both instead.",
-                      stacklevel=4)
-    if not boolean:
-        return mask
-    return _ops.zeros_like(mask, dtype=dtype).masked_fill(mask, -math.inf)
+        raise AssertionError(f"only bool and floating types of {mask_name} are supported")
+    if check_other and other_type is not None and other_type is not mask.dtype:
+        warnings.warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both "
+                      "instead.", stacklevel=4)
+    return _ops.zeros_like(mask, dtype=target_type).masked_fill(mask, -math.inf) if boolean else mask
 
 
 def _check_mask(mask, sizes, heads):
@@ -170,16 +200,21 @@ def _wider(mask, more):
 def _merged_mask(mask, padding, length, batch, heads):
     if padding is None:
         return mask
-    for dim, size in enumerate((batch, length)):
-        if padding.size(dim) != size:
-            raise AssertionError(f"Expected key_padded_mask.shape[{dim}] to be {size}, but got {padding.size(dim)}")
+    _check_key_padding_mask(padding, length, batch)
     padding = padding.reshape(batch, 1, 1, length).expand(-1, heads, -1, -1).reshape(batch * heads, 1, length)
     return padding if mask is None else mask + padding
 
 
+def _check_key_padding_mask(key_padding_mask, src_len, bsz):
+    for dim, size in enumerate((bsz, src_len)):
+        if key_padding_mask.size(dim) != size:
+            raise AssertionError(f"Expected key_padded_mask.shape[{dim}] to be {size}, but got "
+                                 f"{key_padding_mask.size(dim)}")
+
+
 # --- checks ----------------------------------------------------------------------------------------------------------
 
-def _check_dims(query, key, value, key_padding_mask, attn_mask, num_heads):
+def _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads):
     """Whether there is a batch."""
     if query.dim() not in (2, 3):
         raise AssertionError("query should be unbatched 2D or batched 3D tensor but received "

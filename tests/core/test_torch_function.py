@@ -610,3 +610,14 @@ def test_handlers_get_defaults_of_functions_in_python_alone(call):
                 return len(args), sorted(kwargs or ())
         return eval(call, {"linalg": lib.linalg, "Tensor": lib.Tensor, "x": lib.eye(2).as_subclass(Same)})
     assert received(mindtorch) == received(torch)
+
+
+@pytest.mark.parametrize("name", ["conv2d", "einsum", "norm", "stack", "nn.functional.gelu", "nn.functional.pad",
+                                  "nn.functional.cross_entropy", "linalg.solve", "Tensor.add"])
+def test_functions_become_methods_of_classes_where_torchs_do(name):
+    def becomes_a_method(lib):
+        class Holder(lib.Tensor if name.startswith("Tensor") else object):
+            function = attrgetter(name)(lib)
+        instance = lib.ones(1).as_subclass(Holder) if name.startswith("Tensor") else Holder()
+        return getattr(instance.function, "__self__", None) is instance
+    assert becomes_a_method(mindtorch) == becomes_a_method(torch)

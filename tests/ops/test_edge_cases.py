@@ -943,3 +943,15 @@ def test_soft_margin_loss_of_complex_numbers(dtype, device):
             [1 - 2j, 0.5 + 0.25j, -3j], [1.0, -1.0, 0.5j]))
         return lib.nn.functional.soft_margin_loss(x, target, reduction="none").cpu().numpy()
     numpy.testing.assert_allclose(loss(mindtorch, device), loss(torch, "cpu"), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
+@pytest.mark.parametrize("order", [1, 2, 3, inf])
+@pytest.mark.parametrize("exponent", [0.6, -0.6])
+def test_norms_have_the_range_of_their_dtype(exponent, order, dtype, device):
+    """A square that a float32 does not hold is infinite, or 0, as in torch: a clipped gradient shows it."""
+    size = 10.0 ** (exponent * (308 if dtype == "float64" else 38))
+    expected = torch.linalg.vector_norm(torch.tensor([size, 0.0], dtype=getattr(torch, dtype)), order)
+    found = mindtorch.linalg.vector_norm(mindtorch.tensor([size, 0.0], dtype=getattr(mindtorch, dtype), device=device),
+                                         order)
+    assert found.item() == pytest.approx(expected.item(), rel=1e-2)

@@ -469,10 +469,11 @@ cdef class OverridableFunction:
 
 
 cdef class WrappedFunction(OverridableFunction):
-    """An OverridableFunction that calls another function; for the rest it is like that one, and binds as a method."""
+    """An OverridableFunction that calls another function; for the rest it is like that one."""
 
     def __get__(self, instance, owner):
-        return self if instance is None else PyMethod_New(self, instance)
+        # A class may have a builtin as an attribute (conv = torch.conv2d), which is not a method there.
+        return self if instance is None or self._builtin else PyMethod_New(self, instance)
 
     def __getattr__(self, name):
         return getattr(self.__wrapped__, name)

@@ -163,8 +163,8 @@ def chain_matmul(*matrices, out=None):
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     result = multiply_chain(matrices)
     if out is not None and len(matrices) > 1 and out.dtype is not result.dtype:
-        raise RuntimeError(f"multi_dot(): expected out tensor to have dtype {_composite.c_type(result.dtype)} but got "
-                           f"{_composite.c_type(out.dtype)}")
+        raise RuntimeError(f"multi_dot(): expected out tensor to have dtype {c_type(result.dtype)} but got "
+                           f"{c_type(out.dtype)}")
     return result if out is None else out.resize_(result.shape).copy_(result)
 
 

@@ -32,6 +32,30 @@ def _get_activation_fn(activation):
     return getattr(F, activation)
 
 
+def _get_clones(module, N):
+    """N copies of a layer."""
+    return ModuleList([copy.deepcopy(module) for _ in range(N)])
+
+
+def _generate_square_subsequent_mask(sz, device=None, dtype=None):
+    """-inf above the diagonal, 0 elsewhere: each place sees those before it."""
+    dtype = get_default_dtype() if dtype is None else dtype
+    return triu(full((sz, sz), float("-inf"), dtype=dtype, device=device), 1)
+
+
+def _get_seq_len(src, batch_first):
+    """How many places a sequence (S, E), (N, S, E) or (S, N, E) has."""
+    return src.size(1 if batch_first and src.dim() != 2 else 0)
+
+
+def _detect_is_causal_mask(mask, is_causal=None, size=None):
+    """Whether attention is causal: what `is_causal` says; None asks whether the mask is the causal one."""
+    if is_causal is not None or mask is None:
+        return is_causal is True
+    causal = _generate_square_subsequent_mask(mask.size(-2) if size is None else size, mask.device, mask.dtype)
+    return mask.shape == causal.shape and bool((mask == causal).all())
+
+
 class _TransformerLayer(Module):
     """`x = norm(x + part(x))` for each part in turn; with `norm_first`, `x = x + part(norm(x))`."""
 
@@ -131,7 +155,7 @@ class _Stack(Module):
 
     def __init__(self, layer: Any, num_layers: int, norm: Any) -> None:
         super().__init__()
-        self.layers = ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
+        self.layers = _get_clones(layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 
@@ -247,5 +271,4 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: device | None = None, dtype: dtype | None = None) -> Tensor:
         """-inf above the diagonal, 0 elsewhere: each place sees those before it."""
-        dtype = get_default_dtype() if dtype is None else dtype
-        return triu(full((sz, sz), float("-inf"), dtype=dtype, device=device), 1)
+        return _generate_square_subsequent_mask(sz, device, dtype)

@@ -414,8 +414,11 @@ aclnnStatus prepareCross(aclOpExecutor &executor, const Argument *arguments, con
 
 /* --- aclnnLinalgVectorNorm -----------------------------------------------------------------------------------------*/
 
-/* The norm of the elements that `values` walks over, in double. */
-double normOf(Cursor *values, int64_t total, double order) {
+/* The norm of the elements that `values` walks over. The sum is in double, but of narrower elements it has the range of
+   float: what a float does not hold becomes infinity or 0 there, as on the NPU and in torch. */
+double normOf(Cursor *values, const Operand &of, int64_t total, double order) {
+  const bool isDouble = of.type == ACL_DOUBLE;
+  const auto inRange = [isDouble](double term) { return isDouble ? term : static_cast<double>(static_cast<float>(term)); };
   double buffer[kBlock], norm = std::isinf(order) && order < 0 ? HUGE_VAL : 0;
   for (int64_t first = 0; first < total; first += kBlock) {
     const int64_t count = std::min(kBlock, total - first);
@@ -425,14 +428,14 @@ double normOf(Cursor *values, int64_t total, double order) {
       if (std::isinf(order)) {
         norm = order > 0 ? larger(size, norm) : smaller(size, norm);
       } else if (order == 2) {
-        norm += size * size;
+        norm += inRange(size * size);
       } else {
-        norm += order == 0 ? size != 0 : std::pow(size, order);
+        norm += order == 0 ? size != 0 : inRange(std::pow(size, order));
       }
     }
   }
-  if (order == 2) return std::sqrt(norm);
-  return std::isinf(order) || order == 0 ? norm : std::pow(norm, 1 / order);
+  if (std::isinf(order) || order == 0) return norm;
+  return order == 2 ? std::sqrt(inRange(norm)) : std::pow(inRange(norm), 1 / order);
 }
 
 aclError runNorm(const aclOpExecutor &executor) {
@@ -444,7 +447,7 @@ aclError runNorm(const aclOpExecutor &executor) {
     Operand part = view.reduced;
     part.host = kept.position();
     Cursor values(part);
-    const double norm = normOf(&values, elementsOf(part), executor.scalars[0].real);
+    const double norm = normOf(&values, in, elementsOf(part), executor.scalars[0].real);
     target.write(&norm, 1);
   }
   return ACL_SUCCESS;
@@ -483,7 +486,7 @@ aclError runRenorm(const aclOpExecutor &executor) {
   for (int64_t i = 0; self.count > 0 && i < self.dims[dim]; ++i) {
     const Operand slice = sliceOf(self, dim, i);
     Cursor measured(slice), values(slice), target(sliceOf(out, dim, i));
-    const float norm = static_cast<float>(normOf(&measured, slice.count, order));
+    const float norm = static_cast<float>(normOf(&measured, self, slice.count, order));
     const float scale = norm > most ? static_cast<float>(most) / (norm + 1e-7F) : 1.0F;
     for (int64_t first = 0; first < slice.count; first += kBlock) {
       const int64_t count = std::min(kBlock, slice.count - first);
@@ -518,7 +521,7 @@ aclError runForeachNorm(const aclOpExecutor &executor) {
     Operand in = executor.operands[i], out = executor.operands[tensors + i];
     in.compute = out.compute = kF64;
     Cursor values(in), target(out);
-    const double norm = normOf(&values, in.count, executor.scalars[0].real);
+    const double norm = normOf(&values, in, in.count, executor.scalars[0].real);
     target.write(&norm, 1);
   }
   return ACL_SUCCESS;
