@@ -397,7 +397,8 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     places = _ops.arange(rows.size(1), device=input.device)
     hit = target.reshape(-1, 1) == places
     chosen = rows.gather(1, target.reshape(-1, 1))              # finds a target that is out of range
-    loss = (margin - chosen + rows).clamp(min=0)
+    gap = margin - chosen + rows
+    loss = _ops.where(gap > 0, gap, _ops.zeros_like(gap))       # not clamp: as in torch, NaN is no loss
     loss = loss * loss if p == 2 else loss
     if weight is not None:
         loss = loss * _ops.where(hit, weight, _ops.zeros_like(weight)).sum(1, keepdim=True)

@@ -955,3 +955,16 @@ def test_norms_have_the_range_of_their_dtype(exponent, order, dtype, device):
     found = mindtorch.linalg.vector_norm(mindtorch.tensor([size, 0.0], dtype=getattr(mindtorch, dtype), device=device),
                                          order)
     assert found.item() == pytest.approx(expected.item(), rel=1e-2)
+
+
+@pytest.mark.parametrize("name", ["multi_margin_loss", "multilabel_margin_loss"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("scores", [(-inf, -inf, 0, 0, -inf), (inf, 0, 1, inf, 2), (nan, 1, 2, 3, 0)])
+def test_margins_that_are_not_a_number_are_no_loss(name, scores, dtype, device):
+    def loss(lib, device):
+        x = lib.tensor(scores, dtype=getattr(lib, dtype), device=device, requires_grad=True)
+        target = lib.tensor(1 if name == "multi_margin_loss" else [1, 3, -1, 0, 0], device=device)
+        found = getattr(lib.nn.functional, name)(x, target)
+        found.backward()
+        return [found.item(), *x.grad.tolist()]
+    assert loss(mindtorch, device) == pytest.approx(loss(torch, "cpu"), nan_ok=True)

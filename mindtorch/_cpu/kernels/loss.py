@@ -127,9 +127,9 @@ def _labels(scores, target):
 
 
 def _margins(rows, labels, named, chosen):
-    """max(0, 1 - score of a label + score of a class that is none): (rows, labels, classes)."""
+    """max(0, 1 - score of a label + score of a class that is none), 0 of NaN: (rows, labels, classes)."""
     margins = 1 - np.take_along_axis(rows, labels, 1)[:, :, None] + rows[:, None, :]
-    return np.where(named[:, :, None] & ~chosen[:, None, :], np.maximum(margins, 0), 0)
+    return np.where(named[:, :, None] & ~chosen[:, None, :], np.fmax(margins, 0), 0)
 
 
 def multilabel_margin_loss(scores, target, reduction):

@@ -16,8 +16,9 @@ def multilabel_margin(self, target, reduction):
     rows, target, is_label = _labels(self, target)
     label = target.clamp(min=0)
     is_target = ops.zeros_like(rows).scatter_add(1, label, is_label).clamp(max=1)
-    distance = (1 - rows.gather(1, label).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0)
-    losses = (distance * is_label.unsqueeze(2) * (1 - is_target).unsqueeze(1)).sum((1, 2)) / rows.shape[1]
+    distance = 1 - rows.gather(1, label).unsqueeze(2) + rows.unsqueeze(1)
+    counts = (is_label.unsqueeze(2) * (1 - is_target).unsqueeze(1) != 0) & (distance > 0)
+    losses = ops.where(counts, distance, ops.zeros_like(distance)).sum((1, 2)) / rows.shape[1]
     return reduce_loss(losses if self.ndim == 2 else losses.reshape(()), reduction), is_target.reshape(self.shape)
 
 

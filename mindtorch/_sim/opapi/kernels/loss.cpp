@@ -186,7 +186,7 @@ aclError runMultilabel(const aclOpExecutor &executor) {
       const double bound = 1.0 - readAt(scores, placeOf(scores, row, label));
       for (int64_t c = 0; c < classes; ++c) {
         if (readAt(marks, placeOf(marks, row, c)) == 0.0) {
-          loss += std::max(bound + readAt(scores, placeOf(scores, row, c)), 0.0);
+          loss += std::fmax(bound + readAt(scores, placeOf(scores, row, c)), 0.0); /* of NaN 0 */
         }
       }
     }

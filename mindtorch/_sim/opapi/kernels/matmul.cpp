@@ -418,7 +418,9 @@ aclnnStatus prepareCross(aclOpExecutor &executor, const Argument *arguments, con
    float: what a float does not hold becomes infinity or 0 there, as on the NPU and in torch. */
 double normOf(Cursor *values, const Operand &of, int64_t total, double order) {
   const bool isDouble = of.type == ACL_DOUBLE;
-  const auto inRange = [isDouble](double term) { return isDouble ? term : static_cast<double>(static_cast<float>(term)); };
+  const auto inRange = [isDouble](double term) {
+    return isDouble ? term : static_cast<double>(static_cast<float>(term));
+  };
   double buffer[kBlock], norm = std::isinf(order) && order < 0 ? HUGE_VAL : 0;
   for (int64_t first = 0; first < total; first += kBlock) {
     const int64_t count = std::min(kBlock, total - first);
