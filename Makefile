@@ -23,7 +23,7 @@ REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb
 .PHONY: help demo train-digits train-gpt
 .PHONY: test test-packaging test-suite test-processors test-queue quick coverage sanitizers valgrind lint format build wheel wheels test-clients test-packages
 .PHONY: bench bench-save bench-compare bench-report
-.PHONY: test-pytorch scan-packages fuzz pyright docs clean distclean
+.PHONY: test-packages-own test-pytorch scan-packages fuzz pyright docs clean distclean
 .DELETE_ON_ERROR:
 
 help:            ## this list
@@ -176,6 +176,9 @@ test-clients: $(VENV)/.package $(VENV)/.test            ## the published torch_n
 
 test-packages: $(VENV)/.package $(VENV)/.test $(PACKAGES)/.ready            ## programs with published packages (timm, transformers ...), with torch and with mindtorch
 	$(RUN) tests/clients/packages/compare.py --packages $(PACKAGES)/bin/python
+
+test-packages-own: $(VENV)/.package $(VENV)/.test $(PACKAGES)/.ready            ## the tests that published packages bring with them, with torch and with mindtorch
+	$(RUN) tests/clients/packages/own_tests.py --packages $(PACKAGES)/bin/python
 
 test-pytorch: $(VENV)/.package $(VENV)/.test            ## PyTorch's own tests, with torch and with mindtorch on both devices
 	$(RUN) tests/pytorch/run.py
