@@ -281,8 +281,8 @@ cdef bint only_sparse(tuple operands) except -1:
 cdef object handle_index(str name, tuple operands):
     if only_sparse(operands):
         return hooks.find_sparse_kernel(OPERATOR_METHODS[name][0])(*operands)
-    return handle_compiled_function(getattr(tensor_module.TENSOR_CLASS, OPERATOR_METHODS[name][0]), None, operands, operands,
-                                    {})
+    method = getattr(tensor_module.TENSOR_CLASS, OPERATOR_METHODS[name][0])
+    return handle_compiled_function(method, None, operands, operands, {})
 
 
 cdef object handle_operator(str name, tuple operands):
