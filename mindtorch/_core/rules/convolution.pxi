@@ -43,6 +43,10 @@ cdef int check_convolution(TensorBase input, TensorBase weight, TensorBase bias,
         raise RuntimeError(
             f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {size_text(weight)}, but "
             f"got {input.ndim}-dimensional input of size {size_text(input)} instead")
+    if input.numel == 0 and input.sizes[0] and input.sizes[1]:
+        # torch gives a line a second dimension
+        raise RuntimeError("Only zero batch or zero channel inputs are supported, but got input shape: "
+                           f"{size_text(input) if dims > 1 else [input.sizes[0], input.sizes[1], 1, input.sizes[2]]}")
     return 0
 
 
