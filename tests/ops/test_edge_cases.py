@@ -970,12 +970,13 @@ def test_what_has_no_elements_has_torchs_shape(name, device):
 @pytest.mark.parametrize("image", [(0,), (0, 4), (4, 0), (2, 0, 4)])
 @pytest.mark.parametrize(("batch", "channels"), [(3, 2), (0, 2)])
 def test_convolutions_of_empty_images_are_refused(batch, channels, image, transposed, device):
-    """An empty batch is not."""
+    """An empty batch is not, and on meta nothing is."""
     def call(lib, place):
         n = len(image)
         return lib.convolution(lib.ones(batch, channels, *image, device=place),
                                lib.ones(2, 2, *[2] * n, device=place), None,
                                [1] * n, [0 if transposed else 1] * n, [1] * n, transposed, [0] * n, 1)
+    assert call(mindtorch, "meta").shape == call(torch, "meta").shape
     if batch == 0:
         assert call(mindtorch, device).shape == call(torch, "cpu").shape
         return
