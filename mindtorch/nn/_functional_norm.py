@@ -57,7 +57,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     if eps <= 0 and (training or eps < 0):
         raise ValueError(f"batch_norm eps must be {'positive during training' if training else 'non-negative'}, but "
                          f"got {eps}")
-    if input.dim() < 2:
+    if input.dim() < 2 and input.numel():
         for name, numbers in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight),
                               ("bias", bias)):
             if numbers is not None and numbers.numel():

@@ -112,3 +112,25 @@ def test_second_derivatives_at_0(expression, device):
                                     create_graph=True)
         found.append(lib.autograd.grad(slopes.sum(), x)[0].tolist())
     assert found[0] == pytest.approx(found[1], rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("norm", [
+    "x.norm()", "t.linalg.vector_norm(x, dim=0)", "t.dist(x, x.detach() * 0)", "x.norm(3)"])
+def test_second_derivatives_of_norms_of_zeros(norm, device):
+    def hessian(lib, place):
+        return lib.func.jacrev(lib.func.jacrev(lambda x: eval(norm, {"t": lib, "x": x})))(
+            lib.zeros(2, device=place)).tolist()
+    for found, expected in zip(hessian(mindtorch, device), hessian(torch, "cpu"), strict=True):
+        assert found == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("expression", [
+    "t.xlogy(x, y)", "t.xlogy(x, -1.0)", "t.special.xlog1py(x, y - 1)", "t.special.xlog1py(x, -2.0)"])
+def test_where_nothing_flows_back_a_logarithm_has_no_slope(expression, device):
+    found = []
+    for lib, place in ((mindtorch, device), (torch, "cpu")):
+        x = lib.tensor([0.0, 1.0, 2.0], device=place, requires_grad=True)
+        y = lib.tensor([-1.0, -1.0, 0.0], device=place)
+        eval(expression, {"t": lib, "x": x, "y": y}).backward(lib.tensor([0.0, 0.0, 0.0], device=place))
+        found.append(x.grad.tolist())
+    assert found[0] == found[1] == [0.0, 0.0, 0.0]

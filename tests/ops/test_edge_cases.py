@@ -968,3 +968,74 @@ def test_margins_that_are_not_a_number_are_no_loss(name, scores, dtype, device):
         found.backward()
         return [found.item(), *x.grad.tolist()]
     assert loss(mindtorch, device) == pytest.approx(loss(torch, "cpu"), nan_ok=True)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("exponent", [-3, -5, "tensor"])
+def test_negative_powers_of_huge_complex_numbers_are_0(exponent, dtype, device):
+    found = []
+    for lib, place in ((mindtorch, device), (torch, "cpu")):
+        most = lib.finfo(getattr(lib, dtype)).max * 0.9
+        base = lib.tensor([complex(most, -most), 2j], dtype=getattr(lib, dtype), device=place)
+        power = base ** (lib.full_like(base, -3) if exponent == "tensor" else exponent)
+        found.append(lib.view_as_real(power).cpu().numpy())
+    numpy.testing.assert_allclose(*found, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("matrix", [[[nan]], [[1.0, nan], [2.0, 3.0]], [[1.0, 2.0], [nan, 3.0]], [[2.0]], [[0.0]]])
+def test_the_sign_of_a_determinant_that_is_nan_is_0(matrix, device):
+    expected, found = torch.linalg.slogdet(torch.tensor(matrix)), mindtorch.linalg.slogdet(
+        mindtorch.tensor(matrix, device=device))
+    assert [x.item() for x in found] == pytest.approx([x.item() for x in expected], nan_ok=True)
+
+
+SHAPES_OF_RESULTS = {
+    "indices of no integers, none of them": lambda lib, d: lib.take_along_dim(
+        lib.ones(5, 5, device=d), lib.ones(2, 0, device=d)),
+    "batch_norm of nothing": lambda lib, d: lib.nn.functional.batch_norm(
+        lib.ones(0, device=d), *[lib.ones(1, device=d) for _ in range(4)], training=True),
+    "batch_norm of nothing by what it learnt": lambda lib, d: lib.nn.functional.batch_norm(
+        lib.ones(0, device=d), lib.ones(1, device=d), lib.ones(1, device=d)),
+    "trapezoid of points of more dimensions": lambda lib, d: lib.trapezoid(
+        lib.ones(3, 3, device=d), lib.ones(1, 1, 1, 1, device=d)),
+    "cumulative_trapezoid of points of more dimensions": lambda lib, d: lib.cumulative_trapezoid(
+        lib.ones(3, 3, device=d), lib.ones(1, 1, 1, 1, device=d)),
+    "full_like of a number out of range on meta": lambda lib, d: lib.full_like(lib.ones(2, device="meta"), 1j),
+    "full of a number out of range on meta": lambda lib, d: lib.full((2,), 1e10, dtype=lib.int8, device="meta"),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES_OF_RESULTS)
+def test_what_has_no_elements_has_torchs_shape(name, device):
+    expected, found = SHAPES_OF_RESULTS[name](torch, "cpu"), SHAPES_OF_RESULTS[name](mindtorch, device)
+    assert (tuple(found.shape), str(found.dtype)) == (tuple(expected.shape), str(expected.dtype))
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("image", [(0,), (0, 4), (4, 0), (2, 0, 4)])
+@pytest.mark.parametrize(("batch", "channels"), [(3, 2), (0, 2)])
+def test_convolutions_of_empty_images_are_refused(batch, channels, image, transposed, device):
+    """An empty batch is not, and on meta nothing is."""
+    def call(lib, place):
+        n = len(image)
+        return lib.convolution(lib.ones(batch, channels, *image, device=place),
+                               lib.ones(2, 2, *[2] * n, device=place), None,
+                               [1] * n, [0 if transposed else 1] * n, [1] * n, transposed, [0] * n, 1)
+    assert call(mindtorch, "meta").shape == call(torch, "meta").shape
+    if batch == 0:
+        assert call(mindtorch, device).shape == call(torch, "cpu").shape
+        return
+    with pytest.raises(RuntimeError, match="Only zero batch or zero channel inputs") as expected:
+        call(torch, "cpu")
+    with pytest.raises(RuntimeError) as raised:
+        call(mindtorch, device)
+    assert str(raised.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("call", [
+    "max(x, x, keepdim=True)", "max(x, keepdim=True)", "min(x, x, True)", "median(x, keepdim=True)",
+    "nanmedian(x, keepdim=True)", "Tensor.max(x, x, keepdim=x)", "max(x, 1, keepdim=x)"])
+def test_keepdim_needs_a_dim(call, device):
+    for lib, place in ((torch, "cpu"), (mindtorch, device)):
+        with pytest.raises(TypeError):
+            eval(f"lib.{call}", {"lib": lib, "x": lib.ones(2, 3, device=place)})

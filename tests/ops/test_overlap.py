@@ -69,6 +69,7 @@ CASES = {
         x, 0, places(lib, x), x[:2], out=x[:1].clone().expand(5)),
     "expanded table of embedding_renorm_": lambda lib, x: lib.embedding_renorm_(
         x[8:10].view(2, 1).expand(2, 3), places(lib, x), 1.0, 2.0),
+    "addr_ of its own rows": lambda lib, x: x[:9].view(3, 3).addr_(x[:3], x[3:6]),
     "cross, out=": lambda lib, x: lib.linalg.cross(x[:3], x[3:6], out=x[1:4]),
 }
 

@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t
 
 from mindtorch._core.tensor.dtype cimport ScalarType, dtype_name
-from mindtorch._core.tensor.tensor cimport Shape
+from mindtorch._core.tensor.tensor cimport META, Shape
 
 
 cdef int check_conv_list(const Shape *values, str name, int dims) except -1:
@@ -43,6 +43,10 @@ cdef int check_convolution(TensorBase input, TensorBase weight, TensorBase bias,
         raise RuntimeError(
             f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {size_text(weight)}, but "
             f"got {input.ndim}-dimensional input of size {size_text(input)} instead")
+    if input.numel == 0 and input.sizes[0] and input.sizes[1] and input.device_type != META:
+        # torch gives a line a second dimension
+        raise RuntimeError("Only zero batch or zero channel inputs are supported, but got input shape: "
+                           f"{size_text(input) if dims > 1 else [input.sizes[0], input.sizes[1], 1, input.sizes[2]]}")
     return 0
 
 

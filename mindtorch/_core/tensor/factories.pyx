@@ -37,7 +37,7 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.generator cimport generator_for, require_generator
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, CPU, MAX_DIMS, Shape, TensorBase, check_pinnable, checked_numel, empty_like_tensor, empty_pinned_like,
+    BACKENDS, CPU, MAX_DIMS, META, Shape, TensorBase, check_pinnable, checked_numel, empty_like_tensor, empty_pinned_like,
     empty_tensor, has_shape, make_device, make_size, make_view, shape_list, shape_text,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
@@ -361,6 +361,8 @@ cdef object dispatched_sized(str overload, tuple args, object dtype, object layo
 
 cdef TensorBase fill_new(TensorBase made, const Scalar *value):
     """Fill a new tensor, by the kernel of zeros, ones or full."""
+    if made.device_type == META:
+        return made
     if value != &ZERO and value != &ONE:
         check_scalar_overflow(value, made.dtype)
     if made.numel == 0:

@@ -33,6 +33,8 @@ def remainder(a, b):
 def power(base, exponent):
     """Integers to negative powers: 1 and -1 have an exact result, everything else is 0, as in torch."""
     base, exponent = np.asarray(base), np.asarray(exponent)
+    if base.dtype.kind == "c" or exponent.dtype.kind == "c":
+        return _complex_power(base, exponent)
     if not _is_integral(exponent) or base.dtype.kind == "b":
         return np.logical_or(base, np.logical_not(exponent)) if base.dtype.kind == "b" else np.power(base, exponent)
     negative = exponent < 0
@@ -40,6 +42,13 @@ def power(base, exponent):
     odd = np.where(exponent % 2 == 0, 1, -1)
     inverse = np.where(base == 1, 1, np.where(base == -1, odd, 0))
     return np.where(negative, inverse, result)
+
+
+def _complex_power(base, exponent):
+    """NumPy multiplies and divides for small whole exponents: that overflows though the power is 0."""
+    result = np.power(base, exponent)
+    lost = np.isnan(result) & (exponent.real < 0)
+    return np.where(lost, np.exp(exponent * np.log(base, dtype=result.dtype)), result) if lost.any() else result
 
 
 _POWERS = {0.5: np.sqrt, -0.5: lambda x: np.divide(1, np.sqrt(x)), -1: lambda x: np.divide(1, x),

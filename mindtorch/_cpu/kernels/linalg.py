@@ -58,6 +58,12 @@ def vector_norm(x, order, dim, keepdim):
 
 # --- LU --------------------------------------------------------------------------------------------------------------
 
+def slogdet(a):
+    """A real sign is 0 where the determinant is NaN, as NumPy's is not."""
+    sign, log = np.linalg.slogdet(a)
+    return sign if a.dtype.kind == "c" else np.where(np.isnan(log), 0, sign), log
+
+
 def lu_factor_ex(a, pivot, check_errors):
     """L below the diagonal (its own is 1), U on and above it; pivots count from 1."""
     if not pivot:

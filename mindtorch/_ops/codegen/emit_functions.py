@@ -112,6 +112,8 @@ def _overload(emitter, row) -> str:
         argument = parameter.by_overload.get(row.key)
         if parameter in discriminating:
             tests.append((index, argument.type if argument else "absent" if _refuses_none(function, parameter) else ""))
+        elif argument is None and parameter.default == "False":        # max(input, other, keepdim=True) fits nothing
+            tests.append((index, "False"))
         if argument is None:
             continue
         wanted = target.schema.argument(argument.name)

@@ -70,11 +70,11 @@ def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
 
 def take_along_dim(input, indices, dim=None, *, out=None):
     """The elements at `indices` of `dim`, other dimensions broadcast; without `dim`, of the flattened tensor."""
+    if dim is None:
+        return _OPS["gather"](input.view(-1), 0, indices.view(-1), out=out)
     if _name(indices.dtype) != "Long":
         raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long but got "
                            f"{_name(indices.dtype)}")
-    if dim is None:
-        return _OPS["gather"](input.view(-1), 0, indices.view(-1), out=out)
     if input.dim() != indices.dim():
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but "
                            f"got {input.dim()} dimensions for input, and {indices.dim()} dimensions for indices")

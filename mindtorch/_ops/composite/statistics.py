@@ -302,6 +302,7 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
     if y.shape[dim] == 0:
         return y.detach().sum(dim, dtype=y.dtype)
     if x is not None:
+        dim = wrap_dim(dim, y.dim())        # of y, where x has more dimensions
         return _trapezoids(y, x, dx, dim, "trapezoid").sum(dim)
     _check_samples(y, x, "trapezoid")
     _check_real_step(dx, "trapezoid")
@@ -321,6 +322,7 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
         _check_real_step(dx, "cumulative_trapezoid")
         if y.shape[dim] == 0:
             return y.new_empty(y.shape)
+    dim = wrap_dim(dim, y.dim())
     return _trapezoids(y, x, dx, dim, "cumulative_trapezoid").cumsum(dim)
 
 

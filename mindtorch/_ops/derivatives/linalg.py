@@ -346,7 +346,7 @@ def vector_norm_backward(grad, self, ord, dim, keepdim, result):
     if ord == 1:
         return _direction(self) * grad
     if ord == 2:
-        return self * (grad / norm.masked_fill(norm == 0, float("inf")))
+        return grad * (self / norm).masked_fill(norm == 0, 0)       # the second derivative at 0 is NaN
     size = self.abs()
     if ord in (float("inf"), float("-inf")):
         hit = (size == norm) | (size.isnan() & norm.isnan())

@@ -104,9 +104,8 @@ def angle_backward(grad, self):
 
 
 def xlogy_backward_self(grad, self, other):
-    """log(other), and 0 where the product is held at 0."""
-    slope = other.log() if hasattr(other, "log") else ops.full_like(self, other).log()
-    return grad * _zero_where((self == 0) & (other <= 0), slope)
+    """grad * log(other), and 0 where the product is held at 0 or nothing flows back."""
+    return _zero_where((self == 0) & (other <= 0), ops.xlogy(grad, other))
 
 
 def inverse_of_squares(a, b):
@@ -128,8 +127,8 @@ def logit_double_backward(grad, self, eps):
 
 
 def xlog1py_backward_self(grad, self, other):
-    """log(1 + other), and 0 where the product is held at 0."""
-    return grad * _zero_where((self == 0) & (other <= -1), other.log1p())
+    """grad * log(1 + other), and 0 where the product is held at 0 or nothing flows back."""
+    return _zero_where((self == 0) & (other <= -1), ops.special_xlog1py(grad, other))
 
 
 def i1_derivative(i0, self, i1):

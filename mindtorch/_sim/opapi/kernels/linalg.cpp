@@ -116,6 +116,8 @@ aclnnStatus prepareInverse(aclOpExecutor &executor, const Argument *, const OpBo
 
 aclError runSlogdet(const aclOpExecutor &executor) {
   const int64_t n = rowsOf(executor.operands[0]);
+  const aclDataType type = executor.operands[0].type;
+  const bool complex = type == ACL_COMPLEX64 || type == ACL_COMPLEX128;
   Complex *a = arraysOf(executor);
   int *pivots = reinterpret_cast<int *>(a + n * n);
   return forEach(executor, {2, 0, 0}, [&](const Operand *parts) {
@@ -126,7 +128,8 @@ aclError runSlogdet(const aclOpExecutor &executor) {
       const Complex pivot = a[i * n + i];
       const double size = std::abs(pivot);
       sign *= pivots[i] == i + 1 ? 1.0 : -1.0;
-      sign *= size == 0 ? Complex(0) : pivot / size;
+      if (complex) sign *= size == 0 ? Complex(0) : pivot / size;
+      else sign *= (pivot.real() > 0) - (pivot.real() < 0);     // 0 for NaN
       log += std::log(size);
     }
     store(&sign, parts[1]);
