@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT / "build" / "package-sources"
 # Source archive -> the folders of its tests.
-PACKAGES = {"linear_operator==0.6.1": ["test"], "gpytorch==1.15.2": ["test"], "e3nn==0.6.0": ["tests"]}
+PACKAGES = {"linear_operator==0.6.1": ["test"], "gpytorch==1.15.2": ["test"]}
 OPTIONS = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "-o", "python_files=test_*.py *_test.py", "-W", "ignore",
            "--continue-on-collection-errors"]
 
