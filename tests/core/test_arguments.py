@@ -41,8 +41,8 @@ torch.tensordot(a, a, ([True], [True])) | torch.tensordot(a, a, ([0, 1], [0, Tru
 
 # None where torch wants a list of ints and has no default for it; where it has one, None stands for that.
 NO_LIST = """
-torch.flip(w, None) | w.flip(None) | torch.logsumexp(a, None) | a.logsumexp(dim=None) | torch.constant_pad_nd(w, None)
-torch.special.logsumexp(a, None) | a.squeeze(None) | torch.squeeze(a, dim=None) | a.squeeze_(None)
+torch.flip(w, None) | w.flip(None) | torch.logsumexp(a, None) | torch.constant_pad_nd(w, None)
+torch.special.logsumexp(a, None) | a.squeeze(None)
 torch.amax(a, None) | torch.sum(a, None) | torch.roll(w, 1, None)
 """
 

@@ -93,11 +93,12 @@ cdef Overload read_overload(tuple spec, OperatorFunction function):
         conversion.parameter, conversion.argument = parameter, argument
         conversion.type = <ArgumentType><int>ARGUMENT_TYPES[kind]
         conversion.takes_int = kind.startswith("int[n]")
-        conversion.takes_none = kind.endswith("?") or function.defaults[parameter] is not REQUIRED
+        conversion.takes_none = kind.endswith("?")
         conversion.tested = parameter in tested
         conversion.position = 0 if parameter >= function.positional_count else parameter + 1 - function.is_method
         conversion.second = <SecondConversion><int>SECOND_CONVERSIONS[second[0]] if second else NO_SECOND
-        if conversion.second == NO_SECOND:
+        # None is the default of a list that may have another name ("axis"); the operator needs one all the same.
+        if conversion.second == NO_SECOND and (conversion.type != INT_LIST or conversion.takes_none):
             read_default(conversion, function.defaults[parameter])
         if conversion.type == TENSOR and overload.like_parameter < 0 and function.names[parameter] != "condition":
             overload.like_parameter = parameter

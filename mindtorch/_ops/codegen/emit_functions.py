@@ -127,6 +127,8 @@ def _overload(emitter, row) -> str:
         type_ = argument.type
         if argument.sized or argument.name == "dim":            # torch has an overload for one dimension
             type_ = type_.replace("int[]", "int[n]")
+        if type_ in ("int[]", "int[n]") and argument.default is not None:
+            type_ += "?"                                        # None stands for a default
         conversions.append((index, type_, indices.pop(argument.name), *([conversion] if conversion else [])))
     if discriminating and function.takes_out and not row.takes_out:
         tests.append((len(function.parameters), ""))            # out= must be absent
