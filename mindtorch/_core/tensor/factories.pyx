@@ -37,8 +37,8 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.generator cimport generator_for, require_generator
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, CPU, MAX_DIMS, META, Shape, TensorBase, check_pinnable, checked_numel, empty_like_tensor, empty_pinned_like,
-    empty_tensor, has_shape, make_device, make_size, make_view, shape_list, shape_text,
+    BACKENDS, CPU, MAX_DIMS, META, Shape, TensorBase, check_pinnable, checked_numel, empty_like_tensor,
+    empty_pinned_like, empty_tensor, has_shape, make_device, make_size, make_view, shape_list, shape_text,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 

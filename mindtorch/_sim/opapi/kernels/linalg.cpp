@@ -128,8 +128,10 @@ aclError runSlogdet(const aclOpExecutor &executor) {
       const Complex pivot = a[i * n + i];
       const double size = std::abs(pivot);
       sign *= pivots[i] == i + 1 ? 1.0 : -1.0;
-      if (complex) sign *= size == 0 ? Complex(0) : pivot / size;
-      else sign *= (pivot.real() > 0) - (pivot.real() < 0);     // 0 for NaN
+      if (complex)
+        sign *= size == 0 ? Complex(0) : pivot / size;
+      else
+        sign *= (pivot.real() > 0) - (pivot.real() < 0);  // 0 for NaN
       log += std::log(size);
     }
     store(&sign, parts[1]);
