@@ -1039,3 +1039,13 @@ def test_keepdim_needs_a_dim(call, device):
     for lib, place in ((torch, "cpu"), (mindtorch, device)):
         with pytest.raises(TypeError):
             eval(f"lib.{call}", {"lib": lib, "x": lib.ones(2, 3, device=place)})
+
+
+@pytest.mark.parametrize("repeats", [(0,), (2, 0), (2, 1)])
+def test_the_gradient_of_no_copies_has_no_history(repeats, device):
+    def gradient(lib, device):
+        x = lib.tensor([-4.0, 2.0], dtype=lib.float64, device=device, requires_grad=True)
+        copies = x.repeat(repeats)
+        found, = lib.autograd.grad((copies * copies).sum(), x, create_graph=True)
+        return found.tolist(), found.requires_grad
+    assert gradient(mindtorch, device) == gradient(torch, "cpu")

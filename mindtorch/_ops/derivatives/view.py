@@ -309,7 +309,9 @@ def roll_backward(grad, shifts, dims):
 
 
 def repeat_backward(grad, repeats, shape):
-    """The sum over all copies."""
+    """The sum over all copies; of none zeros without a history, as in torch."""
+    if 0 in repeats:
+        return grad.new_zeros(shape)
     leading = len(repeats) - len(shape)
     apart = [size for pair in zip(repeats, (1,) * leading + tuple(shape), strict=True) for size in pair]
     return grad.reshape(apart).sum(list(range(0, len(apart), 2))).reshape(shape) if apart else grad
