@@ -231,3 +231,17 @@ def test_the_gradient_of_a_value_written_to_an_expanded_tensor(device):
                   lambda x, mask, value: x.index_fill_(0, mask.any(1).nonzero()[1], value),
                   lambda x, mask, value: x.__setitem__(mask, value)):
         assert gradient(mindtorch, device, write) == gradient(torch, "cpu", write)
+
+
+@pytest.mark.parametrize("write", [
+    lambda x, i: x.__setitem__(i.tolist(), x), lambda x, i: x.index_add_(0, i, x), lambda x, i: x.index_copy_(0, i, x),
+    lambda x, i: x.index_put_((i,), x), lambda x, i: x.scatter_(0, i.reshape(3, 1), x), lambda x, i: x.add_(x)])
+def test_a_tensor_with_gaps_overlaps_itself(write, device):
+    def outcome(lib, device):
+        x, i = lib.arange(12.0, device=device).reshape(3, 4)[:, ::2], lib.tensor([0, 1, 2], device=device)
+        try:
+            write(x, i)
+        except RuntimeError as error:
+            return str(error)
+        return x.tolist()
+    assert outcome(mindtorch, device) == outcome(torch, "cpu")

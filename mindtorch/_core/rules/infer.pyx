@@ -445,8 +445,8 @@ cdef int check_no_partial_overlap(TensorBase written, TensorBase operand) except
 
 cdef int check_no_overlap(TensorBase written, TensorBase operand) except -1:
     """The written tensor must not share memory with the operand, not even all of it."""
-    if operand is not None and written.numel and is_same_memory(written, operand) and is_non_overlapping_and_dense(
-            written):
+    if operand is not None and written.numel and (operand is written or (
+            is_same_memory(written, operand) and is_non_overlapping_and_dense(written))):
         raise_overlap()
     return check_no_partial_overlap(written, operand)
 
