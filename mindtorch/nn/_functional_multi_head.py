@@ -13,7 +13,8 @@ from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_attention import scaled_dot_product_attention
 from mindtorch.nn._functional_norm import dropout
 
-__all__ = ["multi_head_attention_forward"]
+__all__ = ["_canonical_mask", "_check_key_padding_mask", "_in_projection", "_in_projection_packed", "_mha_shape_check",
+           "_none_or_dtype", "multi_head_attention_forward"]
 
 
 def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int,

@@ -14,14 +14,6 @@ from mindtorch.nn._functional_fractional import *  # noqa: F403
 from mindtorch.nn._functional_grouped import *  # noqa: F403
 from mindtorch.nn._functional_loss import *  # noqa: F403
 from mindtorch.nn._functional_multi_head import *  # noqa: F403
-from mindtorch.nn._functional_multi_head import (  # noqa: F401
-    _canonical_mask,
-    _check_key_padding_mask,
-    _in_projection,
-    _in_projection_packed,
-    _mha_shape_check,
-    _none_or_dtype,
-)
 from mindtorch.nn._functional_norm import *  # noqa: F403
 from mindtorch.nn._functional_paths import *  # noqa: F403
 from mindtorch.nn._functional_pool import *  # noqa: F403

@@ -79,7 +79,7 @@ def result(text, lib, device):
         warnings.simplefilter("ignore")                 # masks of bytes
         try:
             eval(text, names)
-        except Exception as error:  # noqa: BLE001 - what is compared
+        except (IndexError, RuntimeError, TypeError, ValueError) as error:
             return type(error).__name__, str(error)
     return None
 
