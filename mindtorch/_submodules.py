@@ -6,12 +6,13 @@ that _refusals/names.py names. A module that exists shows its submodules, and th
 """
 import sys
 from importlib import import_module
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
+from importlib.machinery import ModuleSpec, PathFinder
 
-from mindtorch._refusals.modules import refused_modules, refused_object
+from mindtorch._refusals.modules import is_refused_module, refused_modules, refused_object
 
 __all__ = ["install_finder", "module_getattr"]
+
+_MOVED = {}         # module of mindtorch -> the module that stands for it
 
 
 def _torch_name(module):
@@ -39,32 +40,32 @@ def module_getattr(module):
 
 
 def _has_submodule(module, name):
-    is_package = hasattr(sys.modules.get(module), "__path__")
-    return is_package and name.isidentifier() and find_spec(f"{module}.{name}") is not None
+    """Whether a file of mindtorch, or a module that stands elsewhere, is the submodule."""
+    places = getattr(sys.modules.get(module), "__path__", None)
+    submodule = f"{module}.{name}"
+    return places is not None and (submodule in _MOVED or PathFinder.find_spec(submodule, places) is not None)
 
 
 class _Finder:
-    """At the end of sys.meta_path: it is asked for what no file has. `moved` has the modules that stand elsewhere."""
-
-    def __init__(self, moved):
-        self.moved = {f"mindtorch.{name}": f"mindtorch.{place}" for name, place in moved.items()}
+    """At the end of sys.meta_path: it is asked for what no file has."""
 
     def find_spec(self, name, path=None, target=None):
-        if name in self.moved or (name.startswith("mindtorch.") and _torch_name(name) in refused_modules()):
+        if name in _MOVED or (name.startswith("mindtorch.") and is_refused_module(_torch_name(name))):
             return ModuleSpec(name, self, is_package=True)
         return None
 
     def create_module(self, spec):
-        return import_module(self.moved[spec.name]) if spec.name in self.moved else None
+        return import_module(_MOVED[spec.name]) if spec.name in _MOVED else None
 
     def exec_module(self, module):
         name = module.__spec__.name
-        if name not in self.moved:
+        if name not in _MOVED:
             module.__doc__ = f"{_torch_name(name)}: its names refuse when they are used."
         module.__dict__.setdefault("__getattr__", module_getattr(name))
 
 
 def install_finder(moved):
     """Adds the finder, once. `moved` names modules that stand elsewhere in mindtorch."""
+    _MOVED.update({f"mindtorch.{name}": f"mindtorch.{place}" for name, place in moved.items()})
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.append(_Finder(moved))
+        sys.meta_path.append(_Finder())

@@ -49,6 +49,11 @@ class RefusedName:
     def __call__(self, *args, **kwargs):
         raise NotImplementedError(f"{self.__module__}.{self.__qualname__}: {self.__doc__.partition(': ')[2]}")
 
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(f"'{self!r}' has no attribute '{name}'")
+        return _refusing_object(self.__module__, f"{self.__qualname__}.{name}", self.__doc__.partition(": ")[2][:-1])
+
     def __repr__(self):
         return f"{self.__module__}.{self.__qualname__}"
 
@@ -67,7 +72,8 @@ def _refusing_object(module, name, reason):
     plain = name.removeprefix("@")
     if plain != name:
         return RefusedDecorator(module, plain, reason)
-    if not plain.lstrip("_")[:1].isupper() or plain.isupper():
+    last = plain.rpartition(".")[2]
+    if not last.lstrip("_")[:1].isupper() or last.isupper():
         return RefusedName(module, plain, reason)
     members = {"__module__": module, "__doc__": f"NotImplementedError: {reason}.", "_reason": reason}
     if plain.endswith(("Error", "Exception")):       # for `except` clauses
@@ -75,12 +81,24 @@ def _refusing_object(module, name, reason):
     return RefusedClass(plain, (), members)
 
 
+def _reason_of_package(module):
+    """Why all names of a module of torch refuse, where a * says so of it or of a package that holds it; else None."""
+    while module:
+        if reason := _table().get(module, {}).get("*"):
+            return reason
+        module = module.rpartition(".")[0]
+    return None
+
+
 @cache
 def refused_object(module, name):
     """The object for a name of a module of torch; None where the table does not have it."""
     names = _table().get(module, {})
     found = next((known for known in (name, f"@{name}") if known in names), None)
-    return None if found is None else _refusing_object(module, found, names[found])
+    if found is not None:
+        return _refusing_object(module, found, names[found])
+    reason = _reason_of_package(module)
+    return reason and _refusing_object(module, name, reason)
 
 
 def refused_modules():
@@ -88,6 +106,11 @@ def refused_modules():
     return _table().keys()
 
 
+def is_refused_module(name):
+    """Whether torch's module is in the table, or in a package in which all refuses."""
+    return name in _table() or _reason_of_package(name) is not None
+
+
 def refused(module):
     """{name: reason} of a module of torch."""
-    return {name.removeprefix("@"): reason for name, reason in _table().get(module, {}).items()}
+    return {name.removeprefix("@"): reason for name, reason in _table().get(module, {}).items() if name != "*"}

@@ -1,4 +1,7 @@
-"""The names of torch that refuse, by what mindtorch lacks: a line for each module. An @ marks a decorator."""
+"""The names of torch that refuse, by what mindtorch lacks: a line for each module. An @ marks a decorator.
+
+A * is a package in which all names and submodules refuse that mindtorch does not have.
+"""
 
 _DISTRIBUTED = "mindtorch has not this part of torch.distributed. Use its collectives and process groups"
 _TORCHRUN = ("mindtorch's torchrun has not this part. Start jobs by torchrun or elastic_launch, with the rendezvous "
@@ -198,84 +201,12 @@ NAMES = {
             per_tensor_symmetric qscheme _fake_quantize_learnable_per_channel_affine
             _fake_quantize_learnable_per_tensor_affine _make_per_tensor_quantized_tensor
             _convert_weight_to_int4pack _weight_int8pack_mm
-        torch.ao.nn:
-        torch.ao.nn.intrinsic: _FusedModule
-        torch.ao.ns.fx.utils: compute_sqnr
-        torch.ao.pruning: BaseSparsifier get_arg_info_from_tensor_fqn
-        torch.ao.quantization: AffineQuantizedObserverBase FakeQuantize FakeQuantizeBase
-            FixedQParamsFakeQuantize FixedQParamsObserver FusedMovingAvgObsFakeQuantize Granularity
-            HistogramObserver MappingType MinMaxObserver MovingAverageMinMaxObserver
-            MovingAveragePerChannelMinMaxObserver NoopObserver ObserverBase ObserverOrFakeQuantize PerAxis
-            PerBlock PerChannelMinMaxObserver PerGroup PerRow PerTensor PerToken PlaceholderObserver QConfig
-            QConfigAny QConfigDynamic QConfigMapping QuantType QuantWrapper RecordingObserver
-            ReuseInputObserver TorchAODType UniformQuantizationObserverBase ZeroPointDomain add_quant_dequant
-            convert convert_dynamic_jit convert_jit default_affine_fixed_qparams_fake_quant
-            default_affine_fixed_qparams_observer default_debug_observer default_dynamic_fake_quant
-            default_dynamic_quant_observer default_embedding_fake_quant default_embedding_fake_quant_4bit
-            default_eval_fn default_fake_quant default_fixed_qparams_range_0to1_fake_quant
-            default_fixed_qparams_range_0to1_observer default_fixed_qparams_range_neg1to1_fake_quant
-            default_fixed_qparams_range_neg1to1_observer default_float_qparams_observer
-            default_float_qparams_observer_4bit default_fused_act_fake_quant
-            default_fused_per_channel_wt_fake_quant default_fused_wt_fake_quant default_histogram_fake_quant
-            default_histogram_observer default_observer default_per_channel_weight_fake_quant
-            default_per_channel_weight_observer default_placeholder_observer default_reuse_input_observer
-            default_symmetric_fixed_qparams_fake_quant default_symmetric_fixed_qparams_observer
-            default_weight_fake_quant default_weight_observer disable_fake_quant disable_observer
-            enable_fake_quant enable_observer fuse_conv_bn fuse_conv_bn_jit fuse_conv_bn_relu
-            fuse_convtranspose_bn fuse_linear_bn fuse_modules fuse_modules_qat
-            fused_per_channel_wt_fake_quant_range_neg_127_to_127 fused_wt_fake_quant_range_neg_127_to_127
-            get_block_size get_default_compare_output_module_list get_default_custom_config_dict
-            get_default_dynamic_quant_module_mappings get_default_dynamic_sparse_quant_module_mappings
-            get_default_float_to_quantized_operator_mappings get_default_qat_module_mappings
-            get_default_qat_qconfig get_default_qat_qconfig_dict get_default_qat_qconfig_mapping
-            get_default_qconfig get_default_qconfig_dict get_default_qconfig_mapping
-            get_default_qconfig_propagation_list get_default_static_quant_module_mappings
-            get_default_static_quant_reference_module_mappings get_default_static_sparse_quant_module_mappings
-            get_dynamic_quant_module_class get_embedding_qat_module_mappings
-            get_embedding_static_quant_module_mappings get_fuser_method get_fuser_method_new
-            get_observer_state_dict get_quantized_operator get_static_quant_module_class
-            load_observer_state_dict no_observer_set per_channel_weight_observer_range_neg_127_to_127 prepare
-            prepare_dynamic_jit prepare_jit prepare_qat propagate_qconfig_ qconfig_equals quantize
-            quantize_dynamic quantize_dynamic_jit quantize_jit quantize_qat script_qconfig script_qconfig_dict
-            swap_module weight_observer_range_neg_127_to_127
-        torch.ao.quantization.backend_config: BackendConfig get_executorch_backend_config
-            get_native_backend_config
-        torch.ao.quantization.backend_config.utils: get_fused_module_classes get_pattern_to_dtype_configs
-            get_qat_module_classes get_root_module_to_quantized_reference_module
-        torch.ao.quantization.fake_quantize: FakeQuantize
-        torch.ao.quantization.fx: prepare
-        torch.ao.quantization.fx._decomposed: _per_token_quant_qparam_dim_check quantize_per_channel_group
-            quantized_decomposed_lib
-        torch.ao.quantization.fx._equalize: convert_eq_obs update_obs_for_equalization
-        torch.ao.quantization.fx.custom_config: ConvertCustomConfig PrepareCustomConfig
-        torch.ao.quantization.fx.graph_module: _is_observed_module _is_observed_standalone_module
-        torch.ao.quantization.fx.lower_to_fbgemm: lower_to_fbgemm
-        torch.ao.quantization.fx.qconfig_mapping_utils: _compare_prepare_convert_qconfig_mappings
-            _generate_node_name_to_qconfig _is_qconfig_supported_by_dtype_configs _update_qconfig_for_fusion
-            _update_qconfig_for_qat
-        torch.ao.quantization.fx.utils: _get_module graph_module_from_producer_nodes node_arg_is_weight
-        torch.ao.quantization.observer: AffineQuantizedObserverBase ObserverBase
-            UniformQuantizationObserverBase
-        torch.ao.quantization.qconfig: QConfigAny qconfig_equals
-        torch.ao.quantization.qconfig_mapping: QConfigMapping
-        torch.ao.quantization.quantize_fx: _convert_to_reference_decomposed_fx convert_fx
-            convert_to_reference_fx prepare_fx
-        torch.ao.quantization.stubs: DeQuantStub
-        torch.ao.quantization.utils: MatchAllNode _parent_name get_qparam_dict is_per_channel
-            to_underlying_dtype weight_is_quantized
-        torch.nn.quantized: FloatFunctional
-        torch.quantization: DeQuantStub FakeQuantize FakeQuantizeBase HistogramObserver ObserverBase QConfig
-            QuantStub QuantType QuantWrapper add_quant_dequant convert default_dynamic_qconfig default_eval_fn
-            default_fake_quant default_fixed_qparams_range_0to1_fake_quant
-            default_fixed_qparams_range_neg1to1_fake_quant default_histogram_fake_quant default_observer
-            default_per_channel_weight_fake_quant default_per_channel_weight_observer
-            default_placeholder_observer default_qat_qconfig default_qconfig default_weight_fake_quant
-            default_weight_observer float16_dynamic_qconfig float_qparams_weight_only_qconfig fuse_modules
-            get_default_compare_output_module_list get_default_dynamic_quant_module_mappings
-            get_default_qat_module_mappings get_default_qconfig_propagation_list
-            get_default_static_quant_module_mappings get_fuser_method get_quantized_operator
-            get_static_quant_module_class prepare prepare_qat propagate_qconfig_ quantize quantize_dynamic
-            quantize_dynamic_jit quantize_jit quantize_qat swap_module""",
+        torch.ao: *
+        torch.nn.intrinsic: *
+        torch.nn.qat: *
+        torch.nn.quantizable: *
+        torch.nn.quantized: *
+        torch.quantization: *""",
     _NESTED: """
         torch: _nested_compute_contiguous_strides_offsets _nested_view_from_buffer
         torch.nested: as_nested_tensor masked_select narrow nested_tensor nested_tensor_from_jagged

@@ -98,6 +98,20 @@ def test_classes_serve_as_classes():
         Derived()
 
 
+def test_everything_of_a_package_may_refuse():
+    """torch.ao: programs import names of it that they never use. What mindtorch has of it works, by both its names."""
+    from mindtorch.ao.quantization.quantize_fx import _fuse_fx, prepare_qat_fx
+    from mindtorch.nn.quantized import dynamic
+    from mindtorch.quantization.observer import MinMaxObserver
+    assert not isinstance(mindtorch.nn.Linear(1, 1), dynamic.Linear)
+    assert mindtorch.quantization.QuantStub is mindtorch.ao.quantization.QuantStub
+    for call in (_fuse_fx, prepare_qat_fx, dynamic.Linear, MinMaxObserver, mindtorch.ao.nn.quantized.Linear,
+                 mindtorch.quantization.quantize_dynamic):
+        with pytest.raises(NotImplementedError, match="mindtorch has no quantized tensors"):
+            call()
+    assert not hasattr(mindtorch.ao, "__no_such_name__")
+
+
 def test_a_decorator_refuses_when_its_function_is_called():
     from mindtorch.utils.data import functional_datapipe
 
