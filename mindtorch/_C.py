@@ -150,7 +150,12 @@ _jit_set_profiling_mode = _jit_set_texpr_fuser_enabled = _jit_set_nvfuser_enable
 _jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = _jit_set_profiling_executor
 _jit_set_nvfuser_guard_mode = _jit_set_profiling_executor
 _jit_can_fuse_on_cpu = _jit_can_fuse_on_gpu = _is_tracing = _get_cudnn_enabled = lambda: False
-_has_xpu, _GLIBCXX_USE_CXX11_ABI = False, True
+_has_cuda, _has_xpu, _GLIBCXX_USE_CXX11_ABI = False, False, True
+
+
+def _get_graph_executor_optimize(optimize=True):
+    """True: whether TorchScript optimizes its graphs, of which there are none."""
+    return True
 
 
 _emit_hooks = None, None
@@ -256,22 +261,53 @@ modules.update({module.__name__: module for module in (_autograd, _fft, _functio
 
 
 def __getattr__(name: str) -> Any:
-    """Names of torch.library, torch.ops and torch.autograd, imported lazily."""
+    """Names that stand elsewhere, imported lazily."""
     if name == "_distributed_c10d":
         return import_module("mindtorch.distributed._c10d")
-    if name in ("_DistError", "_DistBackendError", "_DistNetworkError", "_DistStoreError"):
-        return getattr(import_module("mindtorch.distributed._stores"), name[1:])
-    if name in _OF_VMAP:
-        return getattr(import_module("mindtorch.func._batching_rules"), _OF_VMAP[name])
-    module = _OF_LIBRARY.get(name)
-    if module is None:
+    if name in _OF_TORCH:
+        return getattr(import_module("mindtorch"), name)
+    if name not in _ELSEWHERE:
         return _refused(name)
-    return getattr(import_module(f"mindtorch._library.{module}"), name.removeprefix("_"))
+    module, _, attribute = _ELSEWHERE[name].rpartition(".")
+    return getattr(import_module(f"mindtorch.{module}" if module else "mindtorch"), attribute)
 
 
 _refused = module_getattr(__name__)
-_OF_VMAP = {"_debug_only_display_vmap_fallback_warnings": "warn_of_loops",
-            "_debug_only_are_vmap_fallback_warnings_enabled": "are_loops_warned_of"}
-_OF_LIBRARY = {"DispatchKey": "keys", "DispatchKeySet": "keys", "_ExcludeDispatchKeyGuard": "keys",
-               "_AutoDispatchBelowAutograd": "keys", "_dispatch_tls_local_exclude_set": "keys",
-               "FunctionSchema": "schema", "Argument": "schema", "parse_schema": "schema"}
+# torch copies them from torch._C.
+_OF_TORCH = frozenset([
+    "AcceleratorError", "Event", "FatalError", "Future", "OutOfMemoryError", "PyTorchFileReader", "Stream",
+    "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "default_generator",
+    "device", "finfo", "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype",
+    "get_default_dtype", "get_num_interop_threads", "get_num_threads", "has_lapack", "has_mkl", "has_openmp",
+    "has_spectral", "iinfo", "init_num_threads", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
+    "is_autocast_cache_enabled", "is_autocast_cpu_enabled", "is_autocast_enabled", "is_inference_mode_enabled",
+    "layout", "memory_format", "qscheme", "set_anomaly_enabled", "set_autocast_cache_enabled",
+    "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
+    "set_autocast_gpu_dtype", "set_flush_denormal", "set_num_interop_threads", "set_num_threads"])
+_ELSEWHERE = {
+    "Argument": "_library.schema.Argument", "FunctionSchema": "_library.schema.FunctionSchema",
+    "parse_schema": "_library.schema.parse_schema",
+    "DispatchKey": "_library.keys.DispatchKey", "DispatchKeySet": "_library.keys.DispatchKeySet",
+    "_AutoDispatchBelowAutograd": "_library.keys.AutoDispatchBelowAutograd",
+    "_ExcludeDispatchKeyGuard": "_library.keys.ExcludeDispatchKeyGuard",
+    "_dispatch_tls_local_exclude_set": "_library.keys.dispatch_tls_local_exclude_set",
+    "_DistBackendError": "distributed._stores.DistBackendError", "_DistError": "distributed._stores.DistError",
+    "_DistNetworkError": "distributed._stores.DistNetworkError",
+    "_DistStoreError": "distributed._stores.DistStoreError",
+    "_SDPBackend": "nn.attention.SDPBackend",
+    "_debug_only_are_vmap_fallback_warnings_enabled": "func._batching_rules.are_loops_warned_of",
+    "_debug_only_display_vmap_fallback_warnings": "func._batching_rules.warn_of_loops",
+    "_get_cpu_capability": "backends.cpu.get_cpu_capability",
+    "_get_cudnn_sdp_enabled": "backends.cuda.cudnn_sdp_enabled",
+    "_get_deterministic_algorithms": "are_deterministic_algorithms_enabled",
+    "_get_deterministic_algorithms_warn_only": "is_deterministic_algorithms_warn_only_enabled",
+    "_get_flash_sdp_enabled": "backends.cuda.flash_sdp_enabled",
+    "_get_float32_matmul_precision": "get_float32_matmul_precision",
+    "_get_math_sdp_enabled": "backends.cuda.math_sdp_enabled",
+    "_get_mem_efficient_sdp_enabled": "backends.cuda.mem_efficient_sdp_enabled",
+    "_get_warnAlways": "is_warn_always_enabled",
+    "_has_torch_function": "overrides.has_torch_function",
+    "_infer_size": "functional.broadcast_shapes",
+    "_is_autocast_available": "amp.autocast_mode.is_autocast_available",
+    "_set_float32_matmul_precision": "set_float32_matmul_precision",
+    "_set_warnAlways": "set_warn_always"}
