@@ -6,6 +6,7 @@ from typing import Any
 
 from mindtorch import Tensor
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.tensor.attributes import drop_base
 from mindtorch._ops.composite.common import run_for_each_sample
 from mindtorch._ops.composite.nn import at_least_float32
 from mindtorch._ops.operators import ops as _ops
@@ -89,7 +90,7 @@ def _pooled(rows, bags, kept, count, mode, weights):
         ones = _ops.ones(tuple(bags.shape), dtype=rows.dtype, device=rows.device)
         sizes = _ops.zeros((count + 1,), dtype=rows.dtype, device=rows.device).index_add(0, bags, ones)
         sums = sums / sizes.clamp(min=1).unsqueeze(1)
-    return sums.narrow(0, 0, count)
+    return drop_base(sums.narrow(0, 0, count))
 
 
 def _greatest(rows, bags, count):

@@ -4,6 +4,7 @@ import math
 
 from mindtorch import Tensor
 from mindtorch._core.operators.autocast import with_autocast_policy
+from mindtorch._core.tensor.attributes import drop_base
 from mindtorch._core.tensor.factories import FUNCTIONS as _RANDOM
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn.common_types import _ratio_any_t, _size_any_t
@@ -66,7 +67,7 @@ def _pooled(dims, input, kernel_size, output_size, output_ratio, samples):
     windows = image.flatten(2).gather(2, flat.flatten(2)).reshape(flat.shape)
     best, chosen = windows.max(-1)
     indices = flat.gather(-1, chosen.unsqueeze(-1)).squeeze(-1)
-    return tuple(t if input.dim() == dims + 2 else t.squeeze(0) for t in (best, indices))
+    return tuple(drop_base(t if input.dim() == dims + 2 else t.squeeze(0)) for t in (best, indices))
 
 
 def _window_places(sample, size, count, width):

@@ -23,7 +23,7 @@ from mindtorch._core.autograd.node cimport (
     set_undefined_metadata, unpack_value, zeros_like_metadata,
 )
 from mindtorch._core.autograd.history cimport (
-    forbid_inplace, gradient_edge, rebase_history, save_operand, save_result, set_history, set_next_edge,
+    gradient_edge, rebase_history, save_operand, save_result, set_history, set_next_edge,
     should_record_inplace,
 )
 from mindtorch._core.operators.composites cimport sum_to
@@ -33,11 +33,12 @@ from mindtorch._core.python.profiling cimport (
 )
 from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, DTYPES, FLOAT_KIND, KIND, ScalarType
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, NPU, SPARSE, SparseStorage, TensorBase, bump_version, copy_data, empty_like_tensor, has_same_shape,
-    is_non_overlapping_and_dense, is_sparse, make_device, make_view, reported_device_index, reported_device_type,
-    shape_text,
+    BACKENDS, IN_CUSTOM_FUNCTION, MULTI_OUTPUT_NODE, NPU, SPARSE, CreationMeta, SparseStorage, TensorBase, bump_version,
+    copy_data, empty_like_tensor, has_same_shape, is_non_overlapping_and_dense, is_sparse, make_device, make_view,
+    reported_device_index, reported_device_type, shape_text,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
+from mindtorch._core.tensor.torch_dispatch cimport alias_of
 
 
 cdef extern from "Python.h":
@@ -721,13 +722,6 @@ def in_backward():
 
 # --- autograd.Function -----------------------------------------------------------------------------------------------
 
-CUSTOM_FUNCTION_VIEW_ERROR = (
-    "Output {output} of {node} is a view and {write} modified inplace. This view was created inside a custom Function "
-    "(or because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom "
-    "backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can "
-    "fix this by cloning the output of the custom Function.")
-
-
 cdef class FunctionNode(Node):
     """The node of one call of a Function; its forward and backward get it as `ctx`."""
     cdef public object to_save, dirty_tensors, non_differentiable, saved_for_forward
@@ -826,8 +820,7 @@ cdef object run_forward(object function, FunctionNode node, tuple args, dict kwa
     outputs = results if isinstance(results, tuple) else (results,)
     for tensor in node.dirty_tensors:
         bump_version(<TensorBase?>tensor)
-    if record:
-        outputs = record_outputs(node, args, outputs)
+    outputs = record_outputs(node, args, outputs, record)
     node.to_save = node.dirty_tensors = node.non_differentiable = ()
     return outputs if isinstance(results, tuple) else outputs[0]
 
@@ -839,9 +832,12 @@ cdef bint contains_identity(object tensor, object tensors) noexcept:
     return False
 
 
-cdef tuple record_outputs(FunctionNode node, tuple args, tuple outputs):
+cdef tuple record_outputs(FunctionNode node, tuple args, tuple outputs, bint record):
     cdef int i
     cdef list found = []
+    if not record:
+        return tuple([without_history(node, args, <TensorBase>out) if isinstance(out, TensorBase) else out
+                      for out in outputs])
     for tensor in node.dirty_tensors:
         if not contains_identity(tensor, outputs):
             raise RuntimeError(
@@ -851,7 +847,40 @@ cdef tuple record_outputs(FunctionNode node, tuple args, tuple outputs):
     for i in range(len(outputs)):
         found.append(record_output(node, args, outputs[i], i) if node.tensor_outputs[i] else outputs[i])
     node.saved = [save_for_backward_value(outputs, found, tensor, i) for i, tensor in enumerate(node.to_save)]
+    differentiable = [out for i, out in enumerate(found) if node.tensor_outputs[i] and has_history(node, outputs[i])]
+    if len(differentiable) > 1:
+        for out in differentiable:
+            mark_output(out, MULTI_OUTPUT_NODE)
     return tuple(found)
+
+
+cdef bint has_history(FunctionNode node, TensorBase out) except -1:
+    return is_differentiable_dtype(out.dtype) and not contains_identity(out, node.non_differentiable)
+
+
+cdef TensorBase mark_output(TensorBase out, CreationMeta creation_meta):
+    if out.base is not None:
+        out.creation_meta = creation_meta
+    return out
+
+
+cdef TensorBase without_history(FunctionNode node, tuple args, TensorBase out):
+    """An output that gets no history: the function's own tensor, or another one over the memory of an input."""
+    if not contains_identity(out, args):
+        return mark_output(out, IN_CUSTOM_FUNCTION)
+    if requires_grad(out):
+        return alias_of(out)
+    if contains_identity(out, node.dirty_tensors):
+        return out
+    return mark_output(view_of_input(out), IN_CUSTOM_FUNCTION)
+
+
+cdef TensorBase view_of_input(TensorBase out):
+    cdef bint before = set_grad_enabled(False)
+    try:
+        return <TensorBase>(<object>out).view_as(out)
+    finally:
+        set_grad_enabled(before)
 
 
 cdef int allocate_output_metadata(FunctionNode node, tuple outputs) except -1:
@@ -873,8 +902,8 @@ cdef int allocate_output_metadata(FunctionNode node, tuple outputs) except -1:
 
 cdef TensorBase record_output(FunctionNode node, tuple args, TensorBase out, int output_nr):
     cdef bint is_input = contains_identity(out, args)
-    if contains_identity(out, node.non_differentiable) or not is_differentiable_dtype(out.dtype):
-        return make_view(out, out.ndim, out.sizes, out.strides, out.offset) if is_input else out
+    if not has_history(node, out):
+        return without_history(node, args, out)
     if contains_identity(out, node.dirty_tensors):
         check_dirty_leaf(out)
         should_record_inplace(out, True)
@@ -883,9 +912,7 @@ cdef TensorBase record_output(FunctionNode node, tuple args, TensorBase out, int
     if is_input:
         out = make_view(out, out.ndim, out.sizes, out.strides, out.offset)
     set_history(out, node, output_nr)
-    if out.base is not None:
-        forbid_inplace(out, CUSTOM_FUNCTION_VIEW_ERROR)
-    return out
+    return mark_output(out, IN_CUSTOM_FUNCTION)
 
 
 cdef int check_dirty_leaf(TensorBase out) except -1:

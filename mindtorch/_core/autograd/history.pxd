@@ -24,7 +24,9 @@ cdef bint should_record(TensorBase out, str op) except -1
 # The same for an operator that writes to `self`. RuntimeError for leaves and other tensors that it must not overwrite.
 cdef bint should_record_inplace(TensorBase self, bint wanted) except -1
 # Whether to record views of a tensor.
-cdef bint should_record_view(TensorBase self, object views) except -1
+cdef bint should_record_view(TensorBase self) except -1
+# After a function has made several views: in-place operators that are recorded must not write to them.
+cdef int mark_multiple_views(list views) except -1
 # The clone of `self` that an in-place operator saves where its derivative needs the old elements. It is recorded, for
 # double backward. copy_cast.pyx sets the function.
 ctypedef TensorBase (*CloneTensor)(TensorBase self)
@@ -43,7 +45,6 @@ cdef int record_operator(Operator op, Argument *arguments, TensorBase saved_self
 cdef int adopt_history(TensorBase self, TensorBase view) except -1            # squeeze_, t_: self becomes that view
 cdef int record_as_strided(TensorBase view, TensorBase source) except -1
 cdef int set_history(TensorBase result, Node node, int output_nr) except -1
-cdef int forbid_inplace(TensorBase view, str refusal) except -1               # `refusal`: an error of history.pyx
 cdef int rebase_history(TensorBase self, Node node, int output_nr) except -1  # after `node` overwrote self
 cdef int set_retains_grad(AutogradMeta meta) except -1
 

@@ -10,34 +10,52 @@ from mindtorch._core.autograd.node cimport (
     SAVED_FLOAT, SAVED_INT, SAVED_INTS, SAVED_NDIM, SAVED_OBJECT, SAVED_OPTIONAL_FLOAT, SAVED_RESULT, SAVED_SCALAR,
     SAVED_SELF, SAVED_SHAPE, SAVED_SHAPES, SAVED_STRIDE, SAVED_TENSOR, SAVED_TENSORS, AutogradMeta, Node, NodeType,
     SavedKind, SavedTensor, SavedValue, check_inference_write, derivative_functions, grad_enabled,
-    inference_enabled, is_below_autograd, is_differentiable_dtype, make_grad_accumulator, materialize_autograd_meta,
+    is_differentiable_dtype, make_grad_accumulator, materialize_autograd_meta,
     may_require_grad, new_node, next_sequence_nr, node_type, requires_grad, saved_hooks, saved_hooks_active,
     saves_inference, set_grad_enabled, set_output_metadata, set_outputs_metadata, short_name,
 )
 from mindtorch._core.operators.operator cimport find_operator
 from mindtorch._core.tensor.dtype cimport COMPLEX_KIND, DTYPES, KIND, scalar_to_python
-from mindtorch._core.tensor.tensor cimport device_of, make_size, version_of
+from mindtorch._core.tensor.tensor cimport (
+    DEFAULT, INFERENCE_MODE, IN_CUSTOM_FUNCTION, MULTI_OUTPUT_NODE, NO_GRAD_MODE, device_of, make_size, version_of,
+)
 from mindtorch._core.tensor.torch_dispatch cimport alias_of
 
 
 # --- which operators are recorded ------------------------------------------------------------------------------------
 
-# The errors of in-place operators on a view, or on its base where the view is used afterwards. {write} tells which.
-NO_GRAD_VIEW_ERROR = (
-    "A view was created in no_grad mode and {write} modified inplace with grad mode enabled. Given that this use case "
-    "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-    "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
-    "the inplace to be tracked).")
-INFERENCE_VIEW_ERROR = NO_GRAD_VIEW_ERROR.replace("no_grad mode", "inference mode").replace("no_grad", "inference_mode")
-MULTI_OUTPUT_VIEW_ERROR = (
-    "Output {output} of {node} is a view and {write} modified inplace. This view is the output of a function that "
-    "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
-    "the inplace operation by an out-of-place one.")
+cdef int raise_inplace_error(TensorBase view, str write) except -1:
+    """The error of an in-place operator on a view, or on its base where the view is used afterwards; `write`: which."""
+    cdef AutogradMeta meta = <AutogradMeta>view.autograd
+    cdef bint has_node = meta is not None and meta.grad_fn is not None
+    source = f"Output {meta.output_nr} of {short_name(meta.grad_fn)} is a view" if has_node else "A view"
+    # Without a node a view was made without a record, or of a tensor that required no gradient.
+    if view.creation_meta >= NO_GRAD_MODE or not has_node:
+        source += " of a view which was created in" if has_node else " was created in"
+        if view.creation_meta == INFERENCE_MODE:
+            event = f"{source} inference mode and {write} modified inplace in normal mode."
+        else:
+            event = f"{source} no_grad mode and {write} modified inplace with grad mode enabled."
+    else:
+        event = f"{source} and {write} modified inplace."
+    raise RuntimeError(f"{event} {INPLACE_REASONS[<int>view.creation_meta]}")
 
 
-cdef int raise_inplace_error(AutogradMeta meta, str write) except -1:
-    node = "" if meta.grad_fn is None else short_name(meta.grad_fn)
-    raise RuntimeError(meta.inplace_error.format(output=meta.output_nr, node=node, write=write))
+NO_GRAD_REASON = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+    "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or "
+    "both outside (if you want the inplace to be tracked).")
+INPLACE_REASONS = {
+    <int>IN_CUSTOM_FUNCTION:
+        "This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+        "logic to handle view+inplace would override the custom backward associated with the custom Function, leading "
+        "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+        "Function.",
+    <int>MULTI_OUTPUT_NODE:
+        "This view is the output of a function that returns multiple views. Such functions do not allow the output "
+        "views to be modified inplace. You should replace the inplace operation by an out-of-place one.",
+    <int>NO_GRAD_MODE: NO_GRAD_REASON,
+    <int>INFERENCE_MODE: NO_GRAD_REASON.replace("no_grad", "inference_mode")}
 
 
 cdef bint should_record(TensorBase out, str op) except -1:
@@ -59,8 +77,8 @@ cdef bint should_record_inplace(TensorBase self, bint wanted) except -1:
     if not grad_enabled() or not wanted:
         return False
     if self.base is not None:
-        if meta is not None and meta.inplace_error is not None:
-            raise_inplace_error(meta, "is being")
+        if self.creation_meta != DEFAULT:
+            raise_inplace_error(self, "is being")
         base_meta = <AutogradMeta>self.base.autograd
         if requires_grad(self) and (base_meta is None or base_meta.grad_fn is None):
             raise RuntimeError(f"a view of {LEAF_ERROR}")
@@ -69,26 +87,19 @@ cdef bint should_record_inplace(TensorBase self, bint wanted) except -1:
     return True
 
 
-cdef bint should_record_view(TensorBase self, object views) except -1:
-    """Whether to record views of a tensor.
-
-    In-place operators must not write to a view without a record, nor to a view of a tensor that they must not write to.
-    """
-    cdef bint record = grad_enabled()
-    cdef AutogradMeta meta = <AutogradMeta>self.autograd
-    if not requires_grad(self) or is_below_autograd() or (meta is not None and meta.is_inference):
+cdef bint should_record_view(TensorBase self) except -1:
+    cdef AutogradMeta meta
+    if not grad_enabled() or not requires_grad(self):
         return False
-    if not record or (meta is not None and meta.inplace_error is not None):
-        refusal = meta.inplace_error if record else INFERENCE_VIEW_ERROR if inference_enabled() else NO_GRAD_VIEW_ERROR
+    meta = <AutogradMeta>self.autograd
+    return meta is None or not meta.is_inference
+
+
+cdef int mark_multiple_views(list views) except -1:
+    if grad_enabled():
         for view in views:
-            forbid_inplace(<TensorBase>view, refusal)
-    return record
-
-
-cdef int forbid_inplace(TensorBase view, str refusal) except -1:
-    cdef AutogradMeta meta = materialize_autograd_meta(view)
-    meta.inplace_error = refusal
-    meta.attr_version = version_of(view)
+            if (<TensorBase>view).creation_meta != INFERENCE_MODE:
+                (<TensorBase>view).creation_meta = MULTI_OUTPUT_NODE
     return 0
 
 
@@ -99,21 +110,17 @@ cdef Node current_grad_fn(TensorBase tensor):
     cdef AutogradMeta meta = <AutogradMeta>tensor.autograd
     if tensor.base is None or not is_differentiable_dtype(tensor.dtype):
         return None if meta is None else meta.grad_fn
-    if meta is None or meta.grad_fn is None:
-        if tensor.base.autograd is None or (<AutogradMeta>tensor.base.autograd).grad_fn is None:
-            return None
-    elif meta.attr_version == version_of(tensor):
-        return meta.grad_fn
+    if (meta is None or meta.grad_fn is None) and not requires_grad(tensor.base):
+        return None
+    if tensor.attr_version == version_of(tensor):
+        return None if meta is None else meta.grad_fn
     return regenerate_grad_fn(tensor)
 
 
 cdef Node regenerate_grad_fn(TensorBase view):
-    cdef AutogradMeta meta = materialize_autograd_meta(view)
     cdef AsStridedBackward node
-    if meta.inplace_error is not None:
-        if meta.attr_version != version_of(view):
-            raise_inplace_error(meta, "its base or another view of its base has been")
-        return meta.grad_fn
+    if view.creation_meta != DEFAULT:
+        raise_inplace_error(view, "its base or another view of its base has been")
     node = new_view_node(view)
     set_next_edge(node, 0, view.base)
     set_history(view, node, 0)
@@ -292,7 +299,7 @@ cdef int record_operator(Operator op, Argument *arguments, TensorBase saved_self
                 saved[i] = value_to_save(&kind.saved[i], kind, arguments, saved_self)
         node.saved = saved
     if kind.returns_views:
-        return set_views_history(<list>arguments[kind.first_result].object, node)
+        return set_results_history(<list>arguments[kind.first_result].object, node)
     if kind.result_count == 1:
         return set_result_history(<TensorBase>arguments[kind.first_result].object, node, inplace)
     return set_results_history([<object>arguments[kind.first_result + i].object if (kind.results_with_history >> i) & 1
@@ -352,7 +359,7 @@ cdef int set_history(TensorBase result, Node node, int output_nr) except -1:
     meta.grad_fn = node
     meta.output_nr = output_nr
     meta.requires_grad = False
-    meta.attr_version = version_of(result)
+    result.attr_version = version_of(result)
     if meta.hooks is not None:              # the hooks belong to the old value of the tensor
         meta.hooks = None
     if meta.retains_grad:
@@ -448,15 +455,6 @@ cdef AsStridedBackward new_view_node(TensorBase view):
     node.base_geometry = geometry_of(view.base)
     node.geometry = geometry_of(view)
     return node
-
-
-cdef int set_views_history(list views, Node node) except -1:
-    """Set the history of the views that one operator made."""
-    cdef int i
-    set_results_history(views, node)
-    for i in range(len(views)):
-        forbid_inplace(<TensorBase>views[i], MULTI_OUTPUT_VIEW_ERROR)
-    return 0
 
 
 cdef int adopt_history(TensorBase self, TensorBase view) except -1:

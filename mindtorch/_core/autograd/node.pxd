@@ -42,13 +42,11 @@ cdef class AutogradMeta:
     cdef bint requires_grad            # of a leaf
     cdef bint retains_grad
     cdef int output_nr                 # which output of grad_fn the tensor is
-    cdef uint32_t attr_version         # of a view: the tensor's version when grad_fn was made
     cdef Node grad_fn                  # None for a leaf
     cdef TensorBase grad
     cdef void *grad_accumulator        # borrowed: the leaf's AccumulateGrad, while a graph holds it; else NULL
     cdef dict hooks                    # key -> function of the gradient; None before the first register_hook
     cdef dict post_accumulate_hooks    # those of register_post_accumulate_grad_hook: key -> function of the tensor
-    cdef str inplace_error             # of a view: the error of in-place operators on it; None where they may write
     cdef bint is_inference             # the tensor was made in inference_mode
     cdef object grad_dtype             # of a leaf: the dtype its gradients are cast to; None: the leaf's own; ANY_DTYPE
 

@@ -15,7 +15,8 @@ from libc.string cimport memcpy
 from mindtorch._core.tensor.dtype cimport DTYPES, FLOAT_KIND, KIND
 cimport mindtorch._core.tensor.tensor as tensor_module
 from mindtorch._core.tensor.tensor cimport (
-    BACKENDS, make_device, make_size, shape_text, reported_device_index, reported_device_type, version_of,
+    BACKENDS, DEFAULT, INFERENCE_MODE, NO_GRAD_MODE, CreationMeta, make_device, make_size, shape_text,
+    reported_device_index, reported_device_type, version_of,
 )
 from mindtorch._core.tensor.torch_dispatch cimport alias_of
 
@@ -81,6 +82,16 @@ def below_autograd():
 
 cdef bint inference_enabled() noexcept:
     return mindtorch_grad_disabled & INFERENCE
+
+
+cdef CreationMeta creation_meta_of_mode() noexcept:
+    # Most views are made in grad mode. A handler of __torch_dispatch__ makes tensors of which autograd knows nothing.
+    if not mindtorch_grad_disabled or mindtorch_grad_disabled & BELOW_AUTOGRAD:
+        return DEFAULT
+    return INFERENCE_MODE if mindtorch_grad_disabled & INFERENCE else NO_GRAD_MODE
+
+
+tensor_module.creation_meta_of_mode = creation_meta_of_mode
 
 
 cdef bint saves_inference() noexcept:

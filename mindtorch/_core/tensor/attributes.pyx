@@ -544,6 +544,17 @@ def get_base(TensorBase self):
     return self.base
 
 
+def drop_base(TensorBase view not None, bint shares_memory=False):
+    """Make a view a tensor of its own, which torch does not call a view; gives it.
+
+    shares_memory: others have the memory too, and count their writes apart
+    """
+    view.base = None
+    if shares_memory:
+        view.version_counter = Storage.__new__(Storage)
+    return view
+
+
 def cdata(TensorBase self):
     """An address that is the tensor's alone while it lives; swap_tensors exchanges it. torch has its TensorImpl's."""
     cdef AutogradMeta meta = materialize_autograd_meta(self)

@@ -6,7 +6,8 @@ from libc.stdint cimport int64_t
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 
 from mindtorch._core.autograd.node cimport (
-    AutogradMeta, check_inference_write, inference_enabled, is_below_autograd, may_require_grad, requires_grad,
+    AutogradMeta, check_inference_write, inference_enabled, is_below_autograd, is_differentiable_dtype, may_require_grad,
+    requires_grad,
 )
 cimport mindtorch._core.autograd.history as history
 from mindtorch._core.autograd.history cimport (
@@ -115,7 +116,8 @@ cdef TensorBase copy_tensor_(TensorBase self, TensorBase source, bint non_blocki
     cdef int i
     cdef bint record = False
     if may_require_grad(self) or may_require_grad(source):
-        record = should_record_inplace(self, requires_grad(self) or requires_grad(source))
+        record = should_record_inplace(self, requires_grad(self) or (
+            is_differentiable_dtype(self.dtype) and requires_grad(source)))
     cdef bint same_memory = is_same_memory(self, source)
     if not same_memory:
         check_no_internal_overlap(self)

@@ -324,6 +324,7 @@ def nonzero(input, *, out=None, as_tuple=False):
         self = self != 0
     # For a 0-d tensor: (1, 0) or (0, 0).
     found = op_nonzero(self, None) if self.ndim else op_nonzero(self.reshape(1), None).narrow(1, 0, 0)
+    found.base = None
     return found if given is None else write_dynamic_out(given, found)
 
 
@@ -532,7 +533,7 @@ cdef TensorBase recorded_basic_view(TensorBase self, object index):
     view = basic_view(self, index)
     if view is None:
         return None
-    if may_require_grad(self) and should_record_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self):
         if PyLong_CheckExact(index):
             record_select_int(self, 0, index, view)
         else:
@@ -618,7 +619,7 @@ cdef int assign_tensor(TensorBase target, TensorBase value) except -1:
 
 cdef int setitem_recorded(TensorBase self, object index, object value) except -1:
     """An assignment that may have to be recorded: an in-place operator on the view."""
-    cdef TensorBase values, target = recorded_basic_view(self, index)
+    cdef TensorBase values, target = self if index is Ellipsis else recorded_basic_view(self, index)
     if target is None:
         return setitem_advanced(self, index, value)
     if isinstance(value, TensorBase):

@@ -101,6 +101,15 @@ cdef class SparseStorage(Storage):       # of a sparse tensor: no bytes, but the
     cdef public bint coalesced         # COO: the indices are sorted, and none is there twice
 
 
+# How a view was made, in torch's words: in-place operators that are recorded write to default ones alone (history.pyx).
+cdef enum CreationMeta:
+    DEFAULT
+    IN_CUSTOM_FUNCTION                 # an output of autograd.Function
+    MULTI_OUTPUT_NODE                  # one of the views that one function gave: split, unbind
+    NO_GRAD_MODE
+    INFERENCE_MODE
+
+
 cdef class TensorBase:
     cdef Storage storage
     cdef int64_t *sizes                # inline_dims, or in heap_dims when ndim > INLINE_DIMS
@@ -117,6 +126,8 @@ cdef class TensorBase:
     cdef int bits                      # CONJUGATED and NEGATED, below
     cdef object autograd               # AutogradMeta, or None for a tensor that never took part in differentiation
     cdef TensorBase base               # what this is a view of (itself no view), or None
+    cdef CreationMeta creation_meta    # of a view
+    cdef uint32_t attr_version         # of a view: its version when it was made, or when it got its grad_fn
     cdef Storage version_counter       # counts the writes of `t.data`, which t ignores; None: the storage counts them
 
     @cython.final
@@ -184,6 +195,11 @@ cdef int inference_threads
 cdef object (*mark_inference)(TensorBase tensor, TensorBase base)
 
 cdef int raise_no_sparse_kernel(str operator, int device_type) except -1          # always raises NotImplementedError
+
+# What grad mode and inference mode make of a new view: DEFAULT, NO_GRAD_MODE or INFERENCE_MODE. node.pyx sets it.
+cdef CreationMeta (*creation_meta_of_mode)() noexcept
+# Makes `view` a view of what `source` is or views; they count their versions together already.
+cdef int set_base(TensorBase view, TensorBase source) noexcept
 
 # The class of every tensor handed to Python (mindtorch.Tensor), registered once by mindtorch._tensor.
 cdef type TENSOR_CLASS

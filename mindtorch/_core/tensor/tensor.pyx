@@ -803,12 +803,31 @@ cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const
     if is_sparse(base):
         raise_no_sparse_kernel("as_strided", base.device_type)
     cdef TensorBase view = new_tensor(base.storage, base.dtype, ndim, sizes, strides, offset)
-    view.base = base if base.base is None else base.base
     view.bits = base.bits
     view.version_counter = base.version_counter
+    set_base(view, base)
     if base.autograd is not None:
         mark_inference(view, base)
     return view
+
+
+cdef CreationMeta creation_meta_of_import() noexcept:
+    return DEFAULT
+
+
+creation_meta_of_mode = creation_meta_of_import
+
+
+cdef inline int set_base(TensorBase view, TensorBase source) noexcept:
+    view.attr_version = version_of(view)
+    view.creation_meta = creation_meta_of_mode()
+    if source.base is None:
+        view.base = source
+        return 0
+    view.base = source.base
+    if view.creation_meta == DEFAULT or source.creation_meta == INFERENCE_MODE:
+        view.creation_meta = source.creation_meta
+    return 0
 
 
 cdef TensorBase make_alias(TensorBase base):

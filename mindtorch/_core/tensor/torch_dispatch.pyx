@@ -19,7 +19,7 @@ from mindtorch._core.tensor.dtype cimport ITEMSIZE, ScalarType, dtype as dtype_c
 cimport mindtorch._core.tensor.tensor as tensor_module
 from mindtorch._core.tensor.tensor cimport (
     META, Shape, Storage, TensorBase, WrapperStorage, bump_version, checked_numel, make_alias, resolve_device,
-    set_geometry, set_storage, version_of,
+    set_base, set_geometry, set_storage, version_of,
 )
 
 
@@ -104,8 +104,9 @@ cdef TensorBase as_view(object result, TensorBase self):
     cdef TensorBase view = <TensorBase?>result
     if view is self or view.base is not None:
         return view
-    view.base = self if self.base is None else self.base
-    return with_versions_of(view, self)
+    with_versions_of(view, self)
+    set_base(view, self)
+    return view
 
 
 cdef TensorBase with_versions_of(TensorBase view, TensorBase self):

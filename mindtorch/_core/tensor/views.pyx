@@ -8,7 +8,7 @@ from mindtorch._core.operators.autocast import with_autocast_policy
 
 from mindtorch._core.autograd.node cimport may_require_grad, requires_grad
 from mindtorch._core.autograd.history cimport (
-    adopt_history, record__conj, record__neg_view, record__slice, record_as_strided, record_diagonal, record_expand,
+    adopt_history, mark_multiple_views, record__conj, record__neg_view, record__slice, record_as_strided, record_diagonal, record_expand,
     record_permute, record_select_int, record_split_Tensor,
     record_squeeze, record_transpose_int, record_unbind_int, record_unfold,
     record_unsqueeze, record_view, record_view_as_complex, record_view_as_real, should_record_inplace,
@@ -110,7 +110,7 @@ cdef TensorBase view_shape(TensorBase self, Shape *shape):
 cdef inline TensorBase with_view_history(TensorBase self, TensorBase view):
     if torch_dispatch.active:
         view = torch_dispatch.view_of(view, self, "view", ([view.sizes[i] for i in range(view.ndim)],))
-    if may_require_grad(self) and should_record_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self):
         record_view(self, NULL, view)
     return view
 
@@ -193,7 +193,7 @@ cdef TensorBase real_view(TensorBase self):
     view.dtype = real_dtype(self.dtype)
     if torch_dispatch.active:
         view = torch_dispatch.view_of(view, self, "view_as_real", ())
-    if may_require_grad(self) and should_record_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self):
         record_view_as_real(self, view)
     return view
 
@@ -222,7 +222,7 @@ cdef TensorBase complex_view(TensorBase self):
     view.dtype = to_complex_dtype(self.dtype)
     if torch_dispatch.active:
         view = torch_dispatch.view_of(view, self, "view_as_complex", ())
-    if may_require_grad(self) and should_record_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self):
         record_view_as_complex(self, view)
     return view
 
@@ -299,7 +299,7 @@ cdef TensorBase transpose_dims(TensorBase self, int64_t dim0, int64_t dim1):
     view = make_view(self, self.ndim, sizes, strides, self.offset)
     if torch_dispatch.active:
         view = torch_dispatch.view_of(view, self, "transpose.int", (dim0, dim1))
-    if may_require_grad(self) and should_record_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self):
         record_transpose_int(self, dim0, dim1, view)
     return view
 
@@ -314,7 +314,7 @@ cdef TensorBase transpose_matrix(TensorBase self):
 
 cdef TensorBase dispatched_transpose(TensorBase self):
     cdef TensorBase view = torch_dispatch.view_of(None, self, "t", ())
-    if may_require_grad(self) and should_record_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self):
         record_transpose_int(self, 0, 0 if self.ndim < 2 else 1, view)
     return view
 
@@ -336,7 +336,7 @@ cdef TensorBase permute_dims(TensorBase self, Shape *dims):
     view = make_view(self, self.ndim, sizes, strides, self.offset)
     if torch_dispatch.active:
         view = torch_dispatch.view_of(view, self, "permute", (shape_list(dims),))
-    if may_require_grad(self) and should_record_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self):
         record_permute(self, dims, view)
     return view
 
@@ -408,7 +408,7 @@ cdef TensorBase squeeze_dims(TensorBase self, Shape *dims):
     if torch_dispatch.active:
         view = torch_dispatch.view_of(view, self, "squeeze.dim" if dims.ndim == 1 else "squeeze.dims",
                                       (dims.sizes[0],) if dims.ndim == 1 else (shape_list(dims),))
-    if may_require_grad(self) and should_record_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self):
         record_squeeze(self, view)
     return view
 
@@ -430,7 +430,7 @@ cdef TensorBase unsqueeze_dim(TensorBase self, int64_t dim):
     view = make_view(self, self.ndim + 1, sizes, strides, self.offset)
     if torch_dispatch.active:
         view = torch_dispatch.view_of(view, self, "unsqueeze", (dim,))
-    if may_require_grad(self) and should_record_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self):
         record_unsqueeze(self, dim, view)
     return view
 
@@ -471,7 +471,7 @@ cdef TensorBase expand_to(TensorBase self, const Shape *shape):
     view = make_view(self, shape.ndim, sizes, strides, self.offset)
     if torch_dispatch.active:
         view = torch_dispatch.view_of(view, self, "expand", (shape_list(shape),))
-    if may_require_grad(self) and should_record_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self):
         record_expand(self, NULL, False, view)
     return view
 
@@ -493,7 +493,7 @@ cdef TensorBase select_dim(TensorBase self, int64_t dim, int64_t index):
     view = select_view(self, dim, index)
     if torch_dispatch.active:
         view = torch_dispatch.view_of(view, self, "select.int", (dim, index))
-    if may_require_grad(self) and should_record_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self):
         record_select_int(self, dim, index, view)
     return view
 
@@ -515,7 +515,7 @@ cdef TensorBase slice_dim(TensorBase self, int dim, int64_t start, int64_t lengt
     cdef TensorBase view = slice_view(self, dim, start, length, step)
     if torch_dispatch.active:
         view = torch_dispatch.view_of(view, self, "slice.Tensor", (dim, start, start + length * step, step))
-    if may_require_grad(self) and should_record_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self):
         record__slice(self, dim, start, length, step, view)
     return view
 
@@ -555,13 +555,15 @@ cdef tuple unbind_dim(TensorBase self, int64_t dim):
     views = [select_view(self, dim, i) for i in range(self.sizes[dim])]
     if torch_dispatch.active:
         views = torch_dispatch.views_of(views, self, "unbind.int", (dim,))
-    if may_require_grad(self) and should_record_view(self, views):
+    mark_multiple_views(views)
+    if may_require_grad(self) and should_record_view(self):
         record_unbind_int(self, dim, views)
     return tuple(views)
 
 
 cdef tuple with_split_history(TensorBase self, int64_t dim, list views):
-    if may_require_grad(self) and should_record_view(self, views):
+    mark_multiple_views(views)
+    if may_require_grad(self) and should_record_view(self):
         record_split_Tensor(self, 0, dim, views)
     return tuple(views)
 
@@ -646,7 +648,7 @@ cdef TensorBase diagonal_of(TensorBase self, int64_t offset, int64_t dim1, int64
     view = make_view(self, kept + 1, sizes, strides, self.offset + (start if length else 0))
     if torch_dispatch.active:
         view = torch_dispatch.view_of(view, self, "diagonal", (offset, dim1, dim2))
-    if may_require_grad(self) and should_record_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self):
         record_diagonal(self, offset, dim1, dim2, view)
     return view
 
@@ -945,7 +947,7 @@ def unfold(TensorBase self, dimension, size, step):
     view = make_view(self, self.ndim + 1, sizes, strides, self.offset)
     if torch_dispatch.active:
         view = torch_dispatch.view_of(view, self, "unfold", (dim, width, distance))
-    if may_require_grad(self) and should_record_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self):
         record_unfold(self, dim, width, distance, view)
     return view
 
@@ -1013,7 +1015,7 @@ def as_strided(input, size, stride, storage_offset=None):
     if torch_dispatch.active:
         view = torch_dispatch.view_of(view, self, "as_strided", (shape_list(&sizes), shape_list(&strides),
                                                                  storage_offset))
-    if may_require_grad(self) and should_record_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self):
         record_as_strided(view, self)
     return view
 
@@ -1089,7 +1091,7 @@ cdef TensorBase view_with_bit(TensorBase self, int bit):
     set_bits(view, self.bits ^ bit)
     if torch_dispatch.active:
         view = torch_dispatch.view_of(view, self, "_conj" if bit == CONJUGATED else "_neg_view", ())
-    if may_require_grad(self) and should_record_view(self, (view,)):
+    if may_require_grad(self) and should_record_view(self):
         if bit == CONJUGATED:
             record__conj(self, view)
         else:

@@ -3,6 +3,7 @@ from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format
 from mindtorch._core.operators.autocast import with_autocast_policy
+from mindtorch._core.tensor.attributes import drop_base
 from mindtorch._ops.composite.common import _require_tensors
 
 _convolution, _pad = _OPS["convolution"], _OPS["constant_pad_nd"]
@@ -155,7 +156,8 @@ def max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode):
     _require_line(input, function)
     lines = [[1, *sizes[0]], [1, *sizes[1]], [0, *sizes[2]], [1, *sizes[3]]]
     values, indices = _ATEN["max_pool2d_with_indices"](input.unsqueeze(-2), *lines, ceil_mode)
-    return values.squeeze(-2), indices.squeeze(-2)
+    values, indices = values.squeeze(-2), indices.squeeze(-2)
+    return (values if values.requires_grad else drop_base(values)), indices     # as in torch, a view where it is recorded
 
 
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):

@@ -5,6 +5,7 @@ from math import floor, isfinite, pi, prod
 from mindtorch import return_types
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.formats import contiguous_format, strided
+from mindtorch._core.tensor.attributes import drop_base
 from mindtorch._core.tensor.dtype import bfloat16, float16, float32, float64, get_default_dtype
 from mindtorch._core.tensor.factories import arange as _arange
 from mindtorch._core.tensor.factories import full as _full
@@ -120,7 +121,7 @@ def _counted(points, edges, weight, density):
         bin_ = _OPS["where"](values == edge[-1], size - 1, bin_)
         weight = weight.masked_fill((bin_ < 0) | (bin_ >= size), 0)
         cell = cell * size + bin_.clamp(0, size - 1)
-    counts = points.new_zeros(prod(sizes)).index_add(0, cell, weight).reshape(sizes)
+    counts = drop_base(points.new_zeros(prod(sizes)).index_add(0, cell, weight).reshape(sizes))
     if density:
         counts = counts / counts.sum()
         for column, edge in enumerate(edges):

@@ -2,6 +2,7 @@
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.tensor import views as _views
+from mindtorch._core.tensor.attributes import drop_base
 from mindtorch._core.tensor.factories import arange as _arange
 from mindtorch._core.tensor.factories import ones as _ones
 from mindtorch._ops.composite.common import _require_tensors
@@ -64,7 +65,7 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     transform = fft.rfft if onesided else fft.fft
     result = transform(frames, norm="ortho" if normalized else "backward").transpose(1, 2)
-    result = result if input.dim() == 2 else result.squeeze(0)
+    result = drop_base(result if input.dim() == 2 else result.squeeze(0))
     return result if return_complex else _views.FUNCTIONS["view_as_real"](result)
 
 

@@ -13,6 +13,7 @@ from mindtorch._core.errors import NOT_INVERTIBLE, RANK_DEFICIENT, raise_first_f
 from mindtorch._core.formats import contiguous_format
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
 from mindtorch._core.rules.infer import warn_of_resizing
+from mindtorch._core.tensor.attributes import drop_base
 from mindtorch._core.tensor.dtype import (
     _can_cast,
     _promote_types,
@@ -128,7 +129,7 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
                                "matrix")
     permutation, lower, upper = _lu_unpack(LU, pivots)
     if not left:
-        return conj_transpose(lu_solve(LU, pivots, conj_transpose(B), adjoint=not adjoint))
+        return drop_base(conj_transpose(lu_solve(LU, pivots, conj_transpose(B), adjoint=not adjoint)))
     if adjoint:
         inner = solve_triangular(conj_transpose(upper), B, upper=False)
         return by_columns(_matmul(permutation, solve_triangular(conj_transpose(lower), inner, upper=True,
@@ -504,7 +505,7 @@ def lstsq(input, b, rcond=None, *, driver=None):
         below = solution.new_zeros((*solution.shape[:-2], rows - columns, solution.shape[-1]))
         solution = _OPS["cat"]([solution, below], -2)
     solution = by_columns(solution)[..., :columns, :]
-    solution = solution.squeeze(-1) if vectors else solution
+    solution = drop_base(solution.squeeze(-1) if vectors else solution)
     nothing = input.new_zeros((0,)).abs()
     rank = _zeros((0,), dtype=int64, device=input.device) if rank is None else rank
     return return_types.linalg_lstsq((solution, residuals, rank, nothing if singular is None else singular))

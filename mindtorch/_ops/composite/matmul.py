@@ -6,6 +6,7 @@ from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
 from mindtorch._core.python.torch_function import overridable
+from mindtorch._core.tensor.attributes import drop_base
 from mindtorch._core.tensor.dtype import int8, int32, uint8
 from mindtorch._core.tensor.factories import empty
 from mindtorch._core.tensor.tensor import TensorBase
@@ -49,7 +50,7 @@ def kron(input, other):
     block = (1,) * (count - other.dim()) + tuple(other.shape)
     left = input.reshape([n for size in outer for n in (size, 1)])
     right = other.reshape([n for size in block for n in (1, size)])
-    return (left * right).reshape([a * b for a, b in zip(outer, block, strict=True)])
+    return drop_base((left * right).reshape([a * b for a, b in zip(outer, block, strict=True)]))
 
 
 _EXACT_PRODUCTS = 512       # products of 8-bit integers whose sum float32 holds exactly: 512 * 255 * 128 < 2 ** 24
@@ -209,7 +210,8 @@ def einsum(*args):
     for i in range(1, len(terms)):
         kept = set(output).union(*(later for _, later in terms[i + 1:]))
         result, labels = _contract(result, labels, *terms[i], kept, sizes)
-    return _arranged(result, labels, output)
+    result = _arranged(result, labels, output)
+    return result if len(terms) == 1 else drop_base(result)
 
 
 def _unpack_operands(args):

@@ -3,6 +3,7 @@ import functools
 import math
 
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.tensor.attributes import drop_base
 from mindtorch._core.tensor.factories import arange
 from mindtorch._ops.composite.common import run_for_each_sample, scalar_type, wrap_dim
 
@@ -40,7 +41,7 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     indices = first_slices[segments] + _arange(segments.numel(), data)
     taken = data.reshape(-1, *data.shape[axis + 1:])[indices]
     reduced = _function().apply(taken, segments, counts, reduce, initial)
-    return reduced.reshape(*lengths.shape, *data.shape[axis + 1:])
+    return drop_base(reduced.reshape(*lengths.shape, *data.shape[axis + 1:]))
 
 
 def _check(data, reduce, given, indices, axis):

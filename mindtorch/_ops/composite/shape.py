@@ -11,6 +11,7 @@ from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_
 from mindtorch._core.python.conversion import from_numpy
 from mindtorch._core.tensor import copy_cast as _copy_cast
 from mindtorch._core.tensor import views as _views
+from mindtorch._core.tensor.attributes import drop_base
 from mindtorch._core.tensor.dtype import _promote_types as promote_types
 from mindtorch._core.tensor.dtype import int32, int64
 from mindtorch._core.tensor.factories import arange, empty
@@ -84,11 +85,11 @@ def rot90(input, k=1, dims=(0, 1)):
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     match k % 4:
         case 1:
-            return input.flip(second).transpose(first, second)
+            return drop_base(input.flip(second).transpose(first, second))
         case 2:
             return input.flip(first, second)
         case 3:
-            return input.flip(first).transpose(first, second)
+            return drop_base(input.flip(first).transpose(first, second))
     return input.clone()
 
 
@@ -332,9 +333,24 @@ def tensor_split(input, indices_or_sections, dim=0):
     return tuple(input[(*key, builtins.slice(start, end))] for start, end in bounds)
 
 
+def _no_views(parts):
+    """Parts that are no views for autograd: a write to one counts neither for the others nor for the tensor."""
+    return tuple(drop_base(part, shares_memory=True) for part in parts)
+
+
 def unsafe_split(input, split_size, dim=0):
-    """torch.split into parts of one size."""
-    return _VIEWS["split"](input, split_size, dim)
+    """torch.split into parts of one size, which are no views for autograd."""
+    return _no_views(_VIEWS["split"](input, split_size, dim))
+
+
+def unsafe_split_with_sizes(input, split_sizes, dim=0):
+    """torch.split into parts of the sizes given, which are no views for autograd."""
+    return _no_views(_VIEWS["split_with_sizes"](input, split_sizes, dim))
+
+
+def unsafe_chunk(input, chunks, dim=0):
+    """torch.chunk, whose parts are no views for autograd."""
+    return _no_views(_VIEWS["chunk"](input, chunks, dim))
 
 
 def _split_along(name, least, dim_of):
@@ -436,7 +452,7 @@ def _expand(input, *sizes, implicit=False, **named):
     return input.expand(*sizes, **named)
 
 
-_OF_VIEWS = {"alias": alias, "slice": slice, "view": _view, "expand": _expand, "split": unsafe_split,
+_OF_VIEWS = {"alias": alias, "slice": slice, "view": _view, "expand": _expand, "split": lambda input, split_size, dim=0: _VIEWS["split"](input, split_size, dim),
              "unfold": lambda input, *args, **options: input.unfold(*args, **options),
              **{name: _VIEWS[name] for name in (
                  "diagonal", "permute", "t", "transpose", "squeeze", "unsqueeze", "unbind", "split_with_sizes",
@@ -568,13 +584,10 @@ def broadcast_to(self, *args, **kwargs):
 FUNCTIONS = {f.__name__: f for f in (
     moveaxis, swapaxes, swapdims, is_same_size, tile, fliplr, flipud, rot90, tril_indices, triu_indices, diag_embed,
     diag, diagflat, block_diag, meshgrid, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack,
-    tensor_split, hsplit, vsplit, dsplit, _chunk_cat, _foreach_clone, fill,
+    tensor_split, hsplit, vsplit, dsplit, unsafe_split, unsafe_split_with_sizes, unsafe_chunk, _chunk_cat, _foreach_clone, fill,
     empty_strided, empty_permuted, eye, resize_as_)}
-FUNCTIONS.update(_COPIES, row_stack=row_stack, unsafe_chunk=_VIEWS["chunk"], unsafe_split=unsafe_split,
-                 unsafe_split_with_sizes=_VIEWS["split_with_sizes"])
+FUNCTIONS.update(_COPIES, row_stack=row_stack)
 METHODS = {f.__name__: f for f in (
     moveaxis, swapaxes, swapdims, swapaxes_, swapdims_, is_same_size, broadcast_to, tile, fliplr, flipud, rot90,
-    diag_embed, diag, diagflat, tensor_split, new_empty_strided, resize_as_, fill_diagonal_)}
-METHODS.update(hsplit=_hsplit_method, vsplit=_vsplit_method, dsplit=_dsplit_method, unsafe_chunk=_VIEWS["chunk"],
-               unsafe_split=unsafe_split, unsafe_split_with_sizes=_VIEWS["split_with_sizes"],
-               narrow_copy=_COPIES["narrow_copy"])
+    diag_embed, diag, diagflat, tensor_split, unsafe_split, unsafe_split_with_sizes, unsafe_chunk, new_empty_strided, resize_as_, fill_diagonal_)}
+METHODS.update(hsplit=_hsplit_method, vsplit=_vsplit_method, dsplit=_dsplit_method, narrow_copy=_COPIES["narrow_copy"])

@@ -4,6 +4,7 @@ from itertools import combinations_with_replacement as _with_replacement
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.tensor.attributes import drop_base
 from mindtorch._core.tensor.attributes import result_type as _result_type
 from mindtorch._core.tensor.dtype import _promote_types, int64
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
@@ -97,7 +98,7 @@ def combinations(input, r=2, with_replacement=False):
     rows = [] if size < (1 if with_replacement else r) else list(choose(range(size), r))
     positions = _FACTORIES["zeros"]((0, r), dtype=int64) if not rows else tensor_from_data(rows, None, None, False,
                                                                                         "tensor")
-    return input.index_select(0, positions.reshape(-1).to(input.device)).reshape(len(rows), r)
+    return drop_base(input.index_select(0, positions.reshape(-1).to(input.device)).reshape(len(rows), r))
 
 
 def cartesian_prod(*tensors):

@@ -5,6 +5,7 @@ from numbers import Number
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
+from mindtorch._core.tensor.attributes import drop_base
 from mindtorch._core.tensor.dtype import float64, get_default_dtype, int64, uint8, uint16, uint32, uint64
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import _require_tensors, to_out, wrap_dim
@@ -114,7 +115,7 @@ def _quantile(name, input, q, dim, keepdim, interpolation, ignore_nan):
         result = result.unsqueeze(position if position >= 0 else position - 1) if input.dim() else result
         for _ in range(input.dim() - 1 if dim is None else 0):
             result = result.unsqueeze(0)
-    return result.movedim(-1, 0) if q.dim() else result.squeeze(-1)
+    return drop_base(result.movedim(-1, 0) if q.dim() else result.squeeze(-1))
 
 
 def _interpolated(lines, ranks, interpolation):
