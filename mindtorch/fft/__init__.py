@@ -66,6 +66,7 @@ def _wrapped(dim, count):
 
 def _dims(input, s, dim):
     """The dimensions transformed, and the sizes to give them; None leaves a size as it is."""
+    s = [s] if isinstance(s, int) else s
     if dim is None:
         count = input.dim() if s is None else len(s)
         if count > input.dim():
@@ -75,7 +76,7 @@ def _dims(input, s, dim):
         dims = [_wrapped(d, input.dim()) for d in ([dim] if isinstance(dim, int) else dim)]
         if len(set(dims)) < len(dims):
             raise RuntimeError("FFT dims must be unique")
-    sizes = [None] * len(dims) if s is None else [None if n == -1 else n for n in ([s] if isinstance(s, int) else s)]
+    sizes = [None] * len(dims) if s is None else [None if n == -1 else n for n in s]
     if len(sizes) != len(dims):
         raise RuntimeError("When given, dim and shape arguments must have the same length")
     for size, d in zip(sizes, dims, strict=True):

@@ -401,7 +401,8 @@ def _squeeze(call):
 
 def _expand(call):
     size = call.values["size"]
-    return call.batched(call.front(call.values["self"], len(size)).expand(*call.sizes, *size))
+    value = call.front(call.values["self"], len(size))
+    return call.batched(value.view(value.shape).expand(*call.sizes, *size))     # torch views it: strides of size 1 are new
 
 
 def _view(call):

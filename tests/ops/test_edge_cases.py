@@ -1049,3 +1049,53 @@ def test_the_gradient_of_no_copies_has_no_history(repeats, device):
         found, = lib.autograd.grad((copies * copies).sum(), x, create_graph=True)
         return found.tolist(), found.requires_grad
     assert gradient(mindtorch, device) == gradient(torch, "cpu")
+
+
+@pytest.mark.parametrize("call", [
+    "linalg.vecdot(m, m, out=x)", "deg2rad(m, out=x)", "eye(3, out=x)", "kron(m, m, out=x)",
+    "quantile(m, 0.5, 0, out=x)", "fft.ifft(m.to(lib.complex64), out=x.to(lib.complex64))", "linalg.pinv(m, out=x)",
+    "linalg.matrix_power(m, 2, out=x)", "linalg.multi_dot([m, m], out=x)", "normal(m, m, out=x)",
+    "special.round(m, decimals=1, out=x)", "tensordot(m, m, 1, out=x)", "t_copy(m, out=x)"])
+@pytest.mark.parametrize("leaf", [True, False])
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+def test_an_out_that_requires_a_gradient_is_resized(call, leaf, device):
+    def shape(lib, place):
+        m = lib.eye(3, device=place)
+        x = lib.ones(5, 2, device=place, requires_grad=True)
+        x = x if leaf else x * 2
+        with lib.no_grad():
+            return tuple(eval(f"lib.{call}", {"lib": lib, "m": m, "x": x}).shape)
+    assert shape(mindtorch, device) == shape(torch, "cpu")
+
+
+@pytest.mark.parametrize("index", [[-1], [-3, 2], [3], [0, -4]])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "complex64"])
+def test_embedding_renorm_counts_from_the_end(index, dtype):
+    """Of the CPU; on the NPU such an index is out of bounds."""
+    def call(lib):
+        weight = lib.tensor([[3.0, 4.0], [0.0, 1.0], [5.0, 5.0]]).to(getattr(lib, dtype))
+        return lib.embedding_renorm_(weight, lib.tensor(index), 2.0, 2.0)
+    try:
+        expected = call(torch)
+    except IndexError as error:
+        with pytest.raises(IndexError) as raised:
+            call(mindtorch)
+        assert str(raised.value) == str(error)
+    else:
+        numpy.testing.assert_allclose(call(mindtorch).numpy(), expected.numpy(), rtol=1e-3)
+
+
+@pytest.mark.parametrize("base", ["int64", "uint8", "float32"])
+def test_the_gradient_of_an_exponent_is_as_precise_as_the_power(base, device):
+    def slope(lib, place):
+        exponent = lib.tensor([2.0, -1.2], dtype=lib.float64, device=place, requires_grad=True)
+        (lib.tensor([5, 3], dtype=getattr(lib, base), device=place) ** exponent).sum().backward()
+        return exponent.grad.cpu().numpy()
+    numpy.testing.assert_allclose(slope(mindtorch, device), slope(torch, "cpu"), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["fftn", "ifftn", "rfftn", "irfftn", "hfftn", "ihfftn"])
+def test_a_fourier_transform_of_one_size(name, device):
+    expected, found = (getattr(lib.fft, name)(lib.ones(3, 3, device=place), 2)
+                       for lib, place in ((torch, "cpu"), (mindtorch, device)))
+    assert tuple(found.shape) == tuple(expected.shape)

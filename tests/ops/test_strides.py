@@ -56,3 +56,23 @@ def test_out_of_another_shape_gets_the_strides_of_a_new_result(device, count):
 def test_three_operands(device):
     for a, x in zip(operands(mindtorch, device), operands(torch, "cpu"), strict=True):
         assert mindtorch.where(a > 0, a, a).stride() == torch.where(x > 0, x, x).stride(), (a.shape, a.stride())
+
+
+@pytest.mark.parametrize(("sizes", "strides", "shape"), [
+    ((3, 1), (1, 3), (3, 1, 1)), ((1, 1), (1, 6), (-1,)), ((2, 2, 1), (2, 1, 0), (2, 2, 1, 1)),
+    ((3, 3, 1), (3, 1, 3), (1, 1, 3, 3, 1)), ((1, 1, 1, 1), (0, 3, 1, 0), (1, 1, 1)), ((2, 1, 3), (3, 7, 1), (2, 1, 3))])
+def test_a_view_keeps_the_stride_of_a_last_dimension_of_size_1(device, sizes, strides, shape):
+    ours, theirs = (lib.zeros(64).to(place).as_strided(sizes, strides).view(shape)
+                    for lib, place in ((mindtorch, device), (torch, "cpu")))
+    assert ours.stride() == theirs.stride()
+
+
+@pytest.mark.parametrize("in_dim", [0, 1, -1])
+@pytest.mark.parametrize("order", [(1, 0, 2), (2, 1, 0), (0, 1, 2)])
+@pytest.mark.parametrize("size", [(1, 3, 2), (2, 1, 3), (1, 1, 3), (2, 3, 4)])
+def test_expand_under_vmap(device, size, order, in_dim):
+    def strides(lib, place):
+        x = lib.zeros(size).to(place).permute(order)
+        made = lib.vmap(lambda x: x.unsqueeze(0).expand(2, *x.shape), in_dims=in_dim)(x)
+        return made.stride(), made.double().stride() if lib is torch or place == "cpu" else made.half().stride()
+    assert strides(mindtorch, device) == strides(torch, "cpu")

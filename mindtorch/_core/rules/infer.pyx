@@ -517,11 +517,16 @@ cdef int warn_output_resized(TensorBase out, const Shape *shape) except -1:
     return 0
 
 
-def warn_of_resizing(TensorBase out not None, TensorBase result not None):
-    """Warn that an out= with elements gets the shape of a result."""
+def resize_output(TensorBase out not None, TensorBase like not None, bint warns=True):
+    """The out= in the shape of another tensor, as operators resize it: also where it requires a gradient."""
     cdef Shape shape
-    same_shape(&shape, result)
-    warn_output_resized(out, &shape)
+    same_shape(&shape, like)
+    if not has_shape(out, &shape):
+        check_inference_write(out)
+        if warns:
+            warn_output_resized(out, &shape)
+        resize(out, &shape)
+    return out
 
 
 cdef int check_output(TensorBase out, ScalarType dtype, int device_type, int device_index) except -1:

@@ -99,7 +99,7 @@ cdef bint compute_stride(TensorBase self, const Shape *shape, int64_t *strides) 
 cdef TensorBase view_shape(TensorBase self, Shape *shape):
     cdef int64_t strides[MAX_DIMS]
     infer_size(self, shape)
-    if self.contiguous and self.numel != 0:
+    if self.contiguous and self.numel != 0 and (self.ndim == 0 or self.strides[self.ndim - 1] == 1):
         return with_view_history(self, make_view(self, shape.ndim, shape.sizes, NULL, self.offset))
     if not compute_stride(self, shape, strides):
         raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension "

@@ -161,8 +161,12 @@ def embedding(weight, indices):
 
 
 def embedding_renorm(weight, indices, most, p):
-    """The rows that are longer than `most` shortened to it, as far as they are asked for."""
-    rows = np.unique(_rows(indices, weight.shape[0]))
+    """The rows that are longer than `most` shortened to it, as far as they are asked for; here torch counts from the
+    end too."""
+    rows = np.unique(indices)
+    count = weight.shape[0]
+    for row in rows[(rows < -count) | (rows >= count)][:1]:
+        raise IndexError(f"select(): index {row} out of range for tensor of size {list(weight.shape)} at dimension 0")
     lines = weight[rows].astype(np.result_type(weight, np.float32))
     sizes = np.linalg.norm(lines, p, axis=1, keepdims=True)
     result = weight.copy()

@@ -5,7 +5,7 @@ from mindtorch._core import hooks
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autograd.node import is_grad_enabled
-from mindtorch._core.rules.infer import warn_of_resizing as _warn_of_resizing
+from mindtorch._core.rules.infer import resize_output
 from mindtorch._core.tensor.dtype import _can_cast, _promote_types
 from mindtorch._core.tensor.factories import empty as _empty
 from mindtorch._core.tensor.indexing import nonzero as _nonzero
@@ -103,8 +103,7 @@ def written(function, result, out, same_dtype=False, columns="always"):
                            "but one of the arguments requires grad.")
     if out.shape != result.shape:
         columns = columns == "always" or (columns == "empty" and not out.numel())
-        _warn_of_resizing(out, result)
-        out.resize_(result.shape)
+        resize_output(out, result)
         if columns and result.dim() > 1 and result.mT.is_contiguous():
             out.as_strided_(result.shape, result.stride())
     return out.copy_(result)

@@ -12,7 +12,7 @@ from mindtorch._core.autograd.node import is_grad_enabled
 from mindtorch._core.errors import NOT_INVERTIBLE, RANK_DEFICIENT, raise_first_failure
 from mindtorch._core.formats import contiguous_format
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
-from mindtorch._core.rules.infer import warn_of_resizing
+from mindtorch._core.rules.infer import resize_output
 from mindtorch._core.tensor.attributes import drop_base
 from mindtorch._core.tensor.dtype import (
     _can_cast,
@@ -551,10 +551,7 @@ def matrix_power(input, n, *, out=None):
     if abs(n) in (2, 3) or abs(n) & (abs(n) - 1):
         return to_out("matmul", _power(input, n), out)
     result = _power(input, n) if n else _power(input.detach(), n)
-    if out.shape != result.shape:
-        warn_of_resizing(out, result)
-        out.resize_(result.shape)
-    return out.copy_(result)
+    return resize_output(out, result).copy_(result)
 
 
 def _power(input, n):

@@ -6,6 +6,7 @@ from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
 from mindtorch._core.python.torch_function import overridable
+from mindtorch._core.rules.infer import resize_output
 from mindtorch._core.tensor.attributes import drop_base
 from mindtorch._core.tensor.dtype import int8, int32, uint8
 from mindtorch._core.tensor.factories import empty
@@ -166,7 +167,7 @@ def chain_matmul(*matrices, out=None):
     if out is not None and len(matrices) > 1 and out.dtype is not result.dtype:
         raise RuntimeError(f"multi_dot(): expected out tensor to have dtype {c_type(result.dtype)} but got "
                            f"{c_type(out.dtype)}")
-    return result if out is None else out.resize_(result.shape).copy_(result)
+    return result if out is None else resize_output(out, result).copy_(result)
 
 
 def multiply_chain(matrices):

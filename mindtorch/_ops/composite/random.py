@@ -4,6 +4,7 @@ from math import exp
 from mindtorch._core._gen.namespace import ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _FUNCTIONS
 from mindtorch._core._gen.namespace import METHODS as _OPS
+from mindtorch._core.rules.infer import resize_output
 from mindtorch._core.tensor.dtype import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
 from mindtorch._core.tensor.dtype import bool as bool_
 from mindtorch._core.tensor.factories import empty, empty_like
@@ -61,7 +62,7 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, **options):
     if out is None:
         made = empty_like(model)
     else:
-        made = out.resize_(model.shape) if out.shape != model.shape else out
+        made = resize_output(out, model)
     if not isinstance(std, TensorBase):
         return _add_(_normal_(made, 0.0, std, generator=generator), mean)
     return _add_(_mul_(_normal_(made, generator=generator), std), mean)
@@ -75,7 +76,7 @@ def bernoulli_method(self, p=None, *, generator=None):
 def bernoulli(input, p=None, *, generator=None, out=None):
     """1 with the probability in `input`, or with probability p for each of its elements; else 0."""
     if p is None and out is not None and out.dtype is not input.dtype:      # any dtype holds 0 and 1
-        return out.resize_(input.shape).bernoulli_(input, generator=generator)
+        return resize_output(out, input, False).bernoulli_(input, generator=generator)
     if p is None:
         return _bernoulli(input, generator=generator, out=out)
     return empty_like(input).bernoulli_(p, generator=generator)

@@ -9,6 +9,7 @@ from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, preserve_format, require_strided
 from mindtorch._core.python.conversion import from_numpy
+from mindtorch._core.rules.infer import resize_output
 from mindtorch._core.tensor import copy_cast as _copy_cast
 from mindtorch._core.tensor import views as _views
 from mindtorch._core.tensor.attributes import drop_base
@@ -510,8 +511,8 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_g
     made = empty((n, m), dtype=dtype or (out.dtype if out is not None else None), layout=layout,
                  device=device or (out.device if out is not None else None), pin_memory=pin_memory)
     _ATEN["_eye_"](made)
-    if out is not None and not out.requires_grad:
-        out.resize_(made.shape)                 # no factory warns of that
+    if out is not None:
+        resize_output(out, made, False)         # no factory warns of that
     made = _to_out("eye", made, out)
     return made.requires_grad_() if requires_grad else made
 

@@ -41,7 +41,7 @@ def pow_backward_exponent(grad, self, exponent, result):
         if not isinstance(self, complex) and not exponent.is_complex():
             slope = slope.real if self > 0 else math.nan
         return grad * (result * slope).conj()
-    slope = result * (self.to(result.dtype) if result.is_complex() else self).log()
+    slope = result * self.to(result.dtype).log()         # of integers too, whose log would be float32
     return ops.where((self == 0) & _is_not_negative(exponent), ops.zeros_like(slope), grad * slope.conj())
 
 
