@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-
 _frozen = False
 
 

@@ -147,8 +147,8 @@ def test_switches_can_be_frozen(lib, monkeypatch):
             told.append(eval(expression, {"torch": lib}))
         except RuntimeError as error:
             told.append(str(error))
-    refused = ("not allowed to set torch.backends{} flags after disable_global_flags; please use flags() context manager "
-               "instead").format
+    refused = ("not allowed to set torch.backends{} flags after disable_global_flags; please use flags() context "
+               "manager instead").format
     assert told == [False, None, True, *map(refused, (".cudnn", ".mkldnn", ".miopen", "")), (False,), True, (True,)]
     with lib.backends.flags(fp32_precision="ieee"), lib.backends.miopen.flags(immediate=True):
         assert (lib.backends.fp32_precision, lib.backends.miopen.immediate) == ("ieee", True)

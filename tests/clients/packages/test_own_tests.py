@@ -43,7 +43,8 @@ def run(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(own_tests, "SOURCES", tmp_path)
 
     def run(*chosen):
-        monkeypatch.setattr(own_tests, "PACKAGES", {"made-up==1.0": [f"tests/test_made_up.py{each}" for each in chosen]})
+        tests = [f"tests/test_made_up.py{each}" for each in chosen]
+        monkeypatch.setattr(own_tests, "PACKAGES", {"made-up==1.0": tests})
         monkeypatch.setattr(sys, "argv", ["own_tests.py", "--packages", sys.executable])
         status = own_tests.main()
         return capfd.readouterr().out.splitlines(), status
