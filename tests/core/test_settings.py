@@ -58,7 +58,8 @@ torch.backends.cuda.math_sdp_enabled() | torch.backends.cuda.cudnn_sdp_enabled()
 torch.backends.mps.is_available() | torch.backends.mps.is_built() | torch.backends.mkldnn.enabled
 torch.backends.mkldnn.deterministic | torch.backends.mkldnn.allow_tf32 | torch.backends.opt_einsum.enabled
 torch.backends.opt_einsum.strategy | torch.backends.opt_einsum.is_available()
-torch.backends.mha.get_fastpath_enabled()
+torch.backends.mha.get_fastpath_enabled() | torch.backends.mkldnn.is_acl_available()
+torch.backends.miopen.immediate | torch.backends.miopen.set_flags(False)
 """
 
 CUDA = """
@@ -126,6 +127,33 @@ def test_switches_for_a_block():
     with torch.backends.mkldnn.flags(enabled=False), torch.backends.opt_einsum.flags(strategy="greedy"):
         assert (torch.backends.mkldnn.enabled, torch.backends.opt_einsum.strategy) == (False, "greedy")
     assert (torch.backends.mkldnn.enabled, torch.backends.opt_einsum.strategy) == (True, None)
+
+
+FROZEN = ["torch.backends.flags_frozen()", "torch.backends.disable_global_flags()", "torch.backends.flags_frozen()",
+          "setattr(torch.backends.cudnn, 'benchmark', True)", "setattr(torch.backends.mkldnn, 'enabled', 3)",
+          "setattr(torch.backends.miopen, 'immediate', True)", "setattr(torch.backends, 'fp32_precision', 'ieee')",
+          "torch.backends.miopen.set_flags(True)", "torch.backends.miopen.immediate",
+          "torch.backends.miopen.set_flags(False)"]
+
+
+@pytest.mark.parametrize("lib", [torch, real_torch])
+def test_switches_can_be_frozen(lib, monkeypatch):
+    """MONAI asks whether they are before it sets them."""
+    from mindtorch.backends import _switches
+    monkeypatch.setattr(_switches, "_frozen", False)
+    told = []
+    for expression in FROZEN:
+        try:
+            told.append(eval(expression, {"torch": lib}))
+        except RuntimeError as error:
+            told.append(str(error))
+    refused = ("not allowed to set torch.backends{} flags after disable_global_flags; please use flags() context "
+               "manager instead").format
+    assert told == [False, None, True, *map(refused, (".cudnn", ".mkldnn", ".miopen", "")), (False,), True, (True,)]
+    with lib.backends.flags(fp32_precision="ieee"), lib.backends.miopen.flags(immediate=True):
+        assert (lib.backends.fp32_precision, lib.backends.miopen.immediate) == ("ieee", True)
+        assert lib.backends.flags_frozen()
+    assert (lib.backends.fp32_precision, lib.backends.miopen.immediate) == ("none", False)
 
 
 def test_sdpa_kernel():

@@ -71,7 +71,8 @@ def public(owner):
     """The public names of one of torch's modules, or of a class."""
     if isinstance(owner, type):
         return sorted(name for name in dir(owner) if not name.startswith("_"))
-    return sorted({name for name in getattr(owner, "__all__", dir(owner))
+    held = vars(owner).get("m", owner)          # the module itself, where torch puts one of its switches in its place
+    return sorted({name for name in getattr(owner, "__all__", dir(held))
                    if belongs(owner, name, getattr(owner, name, None))})
 
 

@@ -56,6 +56,18 @@ except ValueError as error:
 else:
     raise AssertionError("no error")
 assert t.nn.DataParallel(Fails())(t.ones(1)).tolist() == [1]
+
+
+class Told(t.nn.Linear):
+    def _replicate_for_data_parallel(self):
+        copied = super()._replicate_for_data_parallel()
+        copied.told = True
+        return copied
+
+
+told = Told(2, 2).npu()
+assert all(copied.told and copied._is_replica for copied in parallel.replicate(told, [0, 1]))
+assert not hasattr(told, "told")
 print("done")
 '''
 
@@ -104,3 +116,18 @@ def test_modules_and_inputs_must_be_as_many():
     with pytest.raises(AssertionError) as theirs:
         oracle.nn.parallel.parallel_apply([oracle.nn.ReLU()], [])
     assert str(ours.value) == str(theirs.value)
+
+
+def test_a_replica_is_made_by_the_module():
+    """It has the module's attributes, and containers of its own; a lazy module has no replica."""
+    answers = []
+    for lib in (mindtorch, oracle):
+        layer = lib.nn.BatchNorm1d(3)
+        replica = layer._replicate_for_data_parallel()
+        assert replica._buffers == layer._buffers
+        assert replica._buffers is not layer._buffers
+        replica.eval()
+        with pytest.raises(RuntimeError) as error:
+            lib.nn.LazyLinear(3)._replicate_for_data_parallel()
+        answers.append((dict(replica._parameters), replica._is_replica, layer.training, replica.eps, str(error.value)))
+    assert answers[0] == answers[1]

@@ -41,6 +41,10 @@ class LazyModuleMixin:
         """Whether a parameter or buffer of this module has no shape yet."""
         return any(is_lazy(tensor) for tensor in (*self._parameters.values(), *self._buffers.values()))
 
+    def _replicate_for_data_parallel(self):
+        raise RuntimeError("Modules with uninitialized parameters can't be used with `DataParallel`. "
+                           "Run a dummy forward pass to correctly initialize the modules")
+
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         for name, value in self._own_state_().items():
             destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()

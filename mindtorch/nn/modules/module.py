@@ -410,6 +410,14 @@ class Module(ModuleHooks, ModuleState):
         from mindtorch.compiler import compile
         compile(self, *args, **kwargs)
 
+    def _replicate_for_data_parallel(self):
+        """A module with the same attributes whose parameters, buffers and modules can be changed apart."""
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made.__dict__.update(_parameters={}, _buffers=dict(self._buffers), _modules=dict(self._modules),
+                             _is_replica=True)
+        return made
+
     def npu(self, device: Device = None) -> Self:
         """Move all parameters and buffers to an NPU."""
         return self._apply(lambda tensor: tensor.npu(device))

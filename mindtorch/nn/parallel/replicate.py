@@ -13,14 +13,6 @@ if TYPE_CHECKING:
 __all__ = ["replicate"]
 
 
-def _shallow(module):
-    """A module with the same attributes whose parameters, buffers and modules can be changed apart."""
-    made = type(module).__new__(type(module))
-    made.__dict__.update(module.__dict__)
-    made.__dict__.update(_parameters={}, _buffers=dict(module._buffers), _modules=dict(module._modules))
-    return made
-
-
 def _replica(network, place, detach):
     """The network on one device; gradients of its parameters go on to the network's own."""
     tensors = {}
@@ -32,7 +24,7 @@ def _replica(network, place, detach):
             tensors[id(tensor)] = moved.detach() if detach or is_buffer else moved
         return tensors[id(tensor)]
 
-    made = {module: _shallow(module) for module in network.modules()}
+    made = {module: module._replicate_for_data_parallel() for module in network.modules()}
     for module, copied in made.items():
         copied._modules.update({name: made[child] for name, child in module._modules.items() if child is not None})
         for name, parameter in module._parameters.items():
