@@ -157,7 +157,8 @@ def max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode):
     lines = [[1, *sizes[0]], [1, *sizes[1]], [0, *sizes[2]], [1, *sizes[3]]]
     values, indices = _ATEN["max_pool2d_with_indices"](input.unsqueeze(-2), *lines, ceil_mode)
     values, indices = values.squeeze(-2), indices.squeeze(-2)
-    return (values if values.requires_grad else drop_base(values)), indices     # as in torch, a view where it is recorded
+    # As in torch, a view where it is recorded.
+    return (values if values.requires_grad else drop_base(values)), indices
 
 
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):

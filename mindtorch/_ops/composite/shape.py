@@ -453,7 +453,8 @@ def _expand(input, *sizes, implicit=False, **named):
     return input.expand(*sizes, **named)
 
 
-_OF_VIEWS = {"alias": alias, "slice": slice, "view": _view, "expand": _expand, "split": lambda input, split_size, dim=0: _VIEWS["split"](input, split_size, dim),
+_OF_VIEWS = {"alias": alias, "slice": slice, "view": _view, "expand": _expand,
+             "split": lambda input, split_size, dim=0: _VIEWS["split"](input, split_size, dim),
              "unfold": lambda input, *args, **options: input.unfold(*args, **options),
              **{name: _VIEWS[name] for name in (
                  "diagonal", "permute", "t", "transpose", "squeeze", "unsqueeze", "unbind", "split_with_sizes",
@@ -585,10 +586,11 @@ def broadcast_to(self, *args, **kwargs):
 FUNCTIONS = {f.__name__: f for f in (
     moveaxis, swapaxes, swapdims, is_same_size, tile, fliplr, flipud, rot90, tril_indices, triu_indices, diag_embed,
     diag, diagflat, block_diag, meshgrid, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack,
-    tensor_split, hsplit, vsplit, dsplit, unsafe_split, unsafe_split_with_sizes, unsafe_chunk, _chunk_cat, _foreach_clone, fill,
-    empty_strided, empty_permuted, eye, resize_as_)}
+    tensor_split, hsplit, vsplit, dsplit, unsafe_split, unsafe_split_with_sizes, unsafe_chunk, _chunk_cat, _foreach_clone,
+    fill, empty_strided, empty_permuted, eye, resize_as_)}
 FUNCTIONS.update(_COPIES, row_stack=row_stack)
 METHODS = {f.__name__: f for f in (
     moveaxis, swapaxes, swapdims, swapaxes_, swapdims_, is_same_size, broadcast_to, tile, fliplr, flipud, rot90,
-    diag_embed, diag, diagflat, tensor_split, unsafe_split, unsafe_split_with_sizes, unsafe_chunk, new_empty_strided, resize_as_, fill_diagonal_)}
+    diag_embed, diag, diagflat, tensor_split, unsafe_split, unsafe_split_with_sizes, unsafe_chunk, new_empty_strided,
+    resize_as_, fill_diagonal_)}
 METHODS.update(hsplit=_hsplit_method, vsplit=_vsplit_method, dsplit=_dsplit_method, narrow_copy=_COPIES["narrow_copy"])
