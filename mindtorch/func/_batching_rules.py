@@ -402,7 +402,8 @@ def _squeeze(call):
 def _expand(call):
     size = call.values["size"]
     value = call.front(call.values["self"], len(size))
-    return call.batched(value.view(value.shape).expand(*call.sizes, *size))     # torch views it: strides of size 1 are new
+    # torch views it first, which computes the strides of dimensions of size 1 anew.
+    return call.batched(value.view(value.shape).expand(*call.sizes, *size))
 
 
 def _view(call):

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 _REFUSED = AssertionError("Torch not compiled with XPU enabled")
 
 default_generators = ()
+_initialized = False
+_is_in_bad_fork = returning("torch.xpu", "_is_in_bad_fork", bool)
 
 globals().update(common_functions("torch.xpu", _REFUSED))
 memory_snapshot = returning("torch.xpu", "memory_snapshot", list)

@@ -121,9 +121,9 @@ def outcome(lib, device, base, view, made, write, written, gradient):
 def excluded(base, view, made, write, written, gradient):
     """What torch does by mistake: integers get a history, a tensor of inference mode is written to outside it, parts
     that are no views are views of inference mode there."""
-    return (base == "integers" and gradient and write in ("fill_", "all items", "an item")
-            or base == "of inference mode" and view == "detached"
-            or made == "inference" and view == "unsafe_chunk")
+    return ((base == "integers" and gradient and write in ("fill_", "all items", "an item"))
+            or (base == "of inference mode" and view == "detached")
+            or (made == "inference" and view == "unsafe_chunk"))
 
 
 @pytest.mark.parametrize("view", VIEWS)

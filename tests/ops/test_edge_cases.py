@@ -824,7 +824,8 @@ def test_atanh_of_complex_numbers_below_zero_is_exact(device):
 
 @pytest.mark.parametrize("name", ["gelu", "erf"])
 def test_far_from_zero_the_normal_distribution_is_0_or_1(name, device):
-    values = [float("inf"), float("nan"), 1e30, 40.0, -40.0, -1e30, -float("inf"), 0.0]
+    # torch's GELU of infinity is NaN on some processors.
+    values = [float("inf") if name == "erf" else 1e38, float("nan"), 1e30, 40.0, -40.0, -1e30, -float("inf"), 0.0]
     ours, theirs = ((lib.erf if name == "erf" else lib.nn.functional.gelu)(
         lib.tensor(values, device=where)) for lib, where in ((mindtorch, device), (torch, "cpu")))
     assert str((ours + 0.0).tolist()) == str((theirs + 0.0).tolist())
@@ -1075,14 +1076,7 @@ def test_embedding_renorm_counts_from_the_end(index, dtype):
     def call(lib):
         weight = lib.tensor([[3.0, 4.0], [0.0, 1.0], [5.0, 5.0]]).to(getattr(lib, dtype))
         return lib.embedding_renorm_(weight, lib.tensor(index), 2.0, 2.0)
-    try:
-        expected = call(torch)
-    except IndexError as error:
-        with pytest.raises(IndexError) as raised:
-            call(mindtorch)
-        assert str(raised.value) == str(error)
-    else:
-        numpy.testing.assert_allclose(call(mindtorch).numpy(), expected.numpy(), rtol=1e-3)
+    check(lambda lib, device: call(lib), "cpu", rtol=1e-3)
 
 
 @pytest.mark.parametrize("base", ["int64", "uint8", "float32"])

@@ -586,8 +586,8 @@ def broadcast_to(self, *args, **kwargs):
 FUNCTIONS = {f.__name__: f for f in (
     moveaxis, swapaxes, swapdims, is_same_size, tile, fliplr, flipud, rot90, tril_indices, triu_indices, diag_embed,
     diag, diagflat, block_diag, meshgrid, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack,
-    tensor_split, hsplit, vsplit, dsplit, unsafe_split, unsafe_split_with_sizes, unsafe_chunk, _chunk_cat, _foreach_clone,
-    fill, empty_strided, empty_permuted, eye, resize_as_)}
+    tensor_split, hsplit, vsplit, dsplit, unsafe_split, unsafe_split_with_sizes, unsafe_chunk, _chunk_cat,
+    _foreach_clone, fill, empty_strided, empty_permuted, eye, resize_as_)}
 FUNCTIONS.update(_COPIES, row_stack=row_stack)
 METHODS = {f.__name__: f for f in (
     moveaxis, swapaxes, swapdims, swapaxes_, swapdims_, is_same_size, broadcast_to, tile, fliplr, flipud, rot90,
