@@ -702,7 +702,7 @@ for _rule, _names in (
         (_each_sample, "tril triu constant_pad_nd linalg_inv linalg_inv_ex linalg_cholesky linalg_cholesky_ex "
                        "linalg_lu_factor_ex linalg_qr _linalg_svd lu_unpack linalg_eigvalsh linalg_eigh linalg_eig "
                        "linalg_slogdet linalg_det geqrf one_hot"),
-        (_matrices, "triangular_solve _cdist_forward _cdist_backward"),
+        (_matrices, "triangular_solve cholesky_solve _cdist_forward _cdist_backward"),
         (_masked_fill, "masked_fill"), (_prelu, "_prelu_kernel"),
         (_new, "new_zeros new_ones new_full new_empty"), (_fill, "fill"),
         (_reduction_of_all, " ".join(_REDUCTIONS)),

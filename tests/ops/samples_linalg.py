@@ -143,6 +143,17 @@ def positive_definite(make):
 
 
 @sample
+def cholesky_solve(make):
+    yield (make(3, 2), _well(make, 3, 3)), {}
+    yield (make(3, 2), _well(make, 3, 3), True), {}
+    for shapes in (((2, 3, 2), (3, 3)), ((3, 2), (2, 3, 3)), ((2, 3, 1), (2, 3, 3)), ((0, 2), (0, 0))):
+        yield (make(*shapes[0]), _well(make, *shapes[1])), {}
+    yield (make(2, 2), _well(make, 3, 3)), {}
+    yield (make(3), _well(make, 3, 3)), {}
+    yield (make(3, 2), make(2, 3)), {}
+
+
+@sample
 def hermitian(make):
     yield from (((_symmetric(make, *shape),), {}) for shape in ((1, 1), (2, 1, 1)))
     yield (make(2, 3),), {}

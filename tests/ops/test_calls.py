@@ -173,6 +173,23 @@ def test_refusals_as_torch_words_them(call):
     assert str(ours.value) == str(theirs.value)
 
 
+NUMBER = "torch.tensor(1.0, requires_grad=True)"
+
+
+@pytest.mark.parametrize("call", [
+    f"torch.ones(2).uniform_(0, {NUMBER})", f"torch.ones(2).normal_({NUMBER})", f"torch.full((2,), {NUMBER})",
+    f"torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value={NUMBER})",
+    f"torch.add(torch.ones(2), torch.ones(2), alpha={NUMBER})",
+    f"torch.celu(torch.ones(2), {NUMBER})", f"torch.nn.functional.softplus(torch.ones(2), {NUMBER})",
+    f"torch.nn.functional.layer_norm(torch.ones(2), (2,), eps={NUMBER})",
+    f"torch.renorm(torch.ones(1, 2), {NUMBER}, 0, 1)"])
+def test_a_tensor_that_requires_a_gradient_is_no_number(call):
+    """Its gradient would be lost."""
+    test_refusals_as_torch_words_them(call)
+    result, expected = (eval(call.replace("True", "False"), {"torch": lib}) for lib in (mindtorch, torch))
+    assert result.shape == expected.shape
+
+
 def test_a_sum_wraps_in_the_dtype_asked_for(device):
     a = mindtorch.full((300,), 1, dtype=mindtorch.int8, device=device)
     assert a.sum(dtype=mindtorch.int8).item() == 44

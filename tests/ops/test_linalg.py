@@ -477,6 +477,24 @@ def test_gradients_where_a_determinant_has_no_logarithm(name, matrix, device):
         numpy.testing.assert_allclose(ours, theirs, 1e-6)
 
 
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("name", ["cholesky_solve", "cholesky_inverse"])
+def test_the_triangle_that_a_cholesky_factor_does_not_use_has_a_gradient(name, upper, device):
+    """As in torch, whose derivative is that of the whole matrix."""
+    def gradients(lib, where):
+        factor = lib.tensor([[[2.0, 0.5, 0.1], [1.0, 3.0, 0.2], [0.5, 0.7, 1.0]]] * 2, device=where, requires_grad=True)
+        b = lib.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], device=where, requires_grad=True)
+        result = (lib.cholesky_solve(b, factor, upper=upper) if name == "cholesky_solve"
+                  else lib.cholesky_inverse(factor, upper=upper))
+        (result * result).sum().backward()
+        return [None if each.grad is None else each.grad.cpu().numpy() for each in (factor, b)]
+
+    for ours, theirs in zip(gradients(mindtorch, device), gradients(torch, "cpu"), strict=True):
+        assert (ours is None) == (theirs is None)
+        if ours is not None:
+            numpy.testing.assert_allclose(ours, theirs, rtol=1e-4)
+
+
 def outcome(call):
     """The dtype and the elements of a result, or the type and the words of an error."""
     try:

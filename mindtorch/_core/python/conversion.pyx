@@ -620,7 +620,7 @@ cdef double require_float(object value, const char *function, const char *argume
         return PyFloat_AS_DOUBLE(value)
     if PyLong_CheckExact(value):
         return PyLong_AsDouble(value)
-    if not is_scalar(value) and not isinstance(value, TensorBase):
+    if not is_scalar(value) and not is_scalar_tensor(value):
         raise_wrong_type(value, function, argument, position, "float")
     require_scalar(value, &scalar, function, argument, position)
     if scalar.kind > FLOAT_KIND:
@@ -648,9 +648,14 @@ cdef int require_scalar(object value, Scalar *out, const char *function, const c
                         int position=0) except -1:
     if is_scalar(value):
         return scalar_from_python(value, out)
-    if isinstance(value, TensorBase) and (<TensorBase>value).ndim == 0:
+    if is_scalar_tensor(value):
         return read_scalar(<TensorBase>value, out)
     return raise_wrong_type(value, function, argument, position, "Number")
+
+
+cdef bint is_scalar_tensor(object value):
+    """Whether a tensor may be given for a number. As in torch, not one that would lose its gradient."""
+    return isinstance(value, TensorBase) and (<TensorBase>value).ndim == 0 and not requires_grad(<TensorBase>value)
 
 
 cdef bint is_scalar_list(object value) except -1:

@@ -257,6 +257,25 @@ cdef int check_square(TensorBase a, str op) except -1:
     return 0
 
 
+cdef int check_cholesky_solve(TensorBase b, TensorBase factor) except -1:
+    """Both must be matrices of one dtype, float32, float64 or complex, and the factor square, with b's rows."""
+    for name, matrix in (("b", b), ("u", factor)):
+        if matrix.ndim < 2:
+            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {matrix.ndim} dimensions instead")
+    if b.dtype != factor.dtype:
+        raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {dtype_name(b.dtype)} and A "
+                           f"of type {dtype_name(factor.dtype)} instead.")
+    if num_rows(factor) != num_columns(factor):
+        raise RuntimeError("A must be batches of square matrices, but they are "
+                           f"{num_rows(factor)} by {num_columns(factor)} matrices")
+    if num_rows(b) != num_rows(factor):
+        raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {num_rows(factor)} by "
+                           f"{num_rows(factor)} but each b matrix is {num_rows(b)} by {num_columns(b)}")
+    if KIND[<int>b.dtype] < FLOAT_KIND or b.dtype == Half or b.dtype == BFloat16 or is_float8(b.dtype):
+        raise NotImplementedError(f'"cholesky_solve_cpu" not implemented for \'{dtype_name(b.dtype)}\'')
+    return 0
+
+
 cdef int check_lu_pivots(TensorBase lu, TensorBase pivots, bint unpack_pivots) except -1:
     """LU must have at least 2 dimensions, and the pivots its batch; pivots that are unpacked must be int32."""
     cdef int i

@@ -136,6 +136,7 @@ cdef ScalarType norm_dtype(TensorBase self, ScalarType dtype) except *
 cdef ScalarType norm_operand_dtype(TensorBase self, ScalarType dtype) except *
 cdef int check_matrices(TensorBase a, str op) except -1
 cdef int check_square(TensorBase a, str op) except -1
+cdef int check_cholesky_solve(TensorBase b, TensorBase factor) except -1
 cdef int check_lu_pivots(TensorBase lu, TensorBase pivots, bint unpack_pivots) except -1
 cdef int check_one_dtype(TensorBase a, TensorBase b, str op) except -1
 cdef int check_ldl_pivots(TensorBase factors, TensorBase pivots) except -1

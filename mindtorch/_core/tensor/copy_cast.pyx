@@ -6,8 +6,8 @@ from libc.stdint cimport int64_t
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 
 from mindtorch._core.autograd.node cimport (
-    AutogradMeta, check_inference_write, inference_enabled, is_below_autograd, is_differentiable_dtype, may_require_grad,
-    requires_grad,
+    AutogradMeta, check_inference_write, inference_enabled, is_below_autograd, is_differentiable_dtype,
+    may_require_grad, requires_grad,
 )
 cimport mindtorch._core.autograd.history as history
 from mindtorch._core.autograd.history cimport (

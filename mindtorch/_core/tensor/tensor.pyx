@@ -818,7 +818,7 @@ cdef CreationMeta creation_meta_of_import() noexcept:
 creation_meta_of_mode = creation_meta_of_import
 
 
-cdef inline int set_base(TensorBase view, TensorBase source) noexcept:
+cdef int set_base(TensorBase view, TensorBase source) noexcept:
     view.attr_version = version_of(view)
     view.creation_meta = creation_meta_of_mode()
     if source.base is None:

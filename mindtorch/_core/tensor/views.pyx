@@ -8,8 +8,8 @@ from mindtorch._core.operators.autocast import with_autocast_policy
 
 from mindtorch._core.autograd.node cimport may_require_grad, requires_grad
 from mindtorch._core.autograd.history cimport (
-    adopt_history, mark_multiple_views, record__conj, record__neg_view, record__slice, record_as_strided, record_diagonal, record_expand,
-    record_permute, record_select_int, record_split_Tensor,
+    adopt_history, mark_multiple_views, record__conj, record__neg_view, record__slice, record_as_strided,
+    record_diagonal, record_expand, record_permute, record_select_int, record_split_Tensor,
     record_squeeze, record_transpose_int, record_unbind_int, record_unfold,
     record_unsqueeze, record_view, record_view_as_complex, record_view_as_real, should_record_inplace,
     should_record_view,

@@ -258,6 +258,15 @@ def _solve_by_lu(lu, pivots, b, left):
     return np.take_along_axis(x, order, -2)
 
 
+def cholesky_solve(b, factor, upper):
+    """X of A X = B by two substitutions. A zero on the diagonal leaves infinity and NaN, as in LAPACK."""
+    adjoint = np.conj(np.swapaxes(factor, -1, -2))
+    lower, higher = (adjoint, factor) if upper else (factor, adjoint)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        inner = triangular_solve(b, lower, False, False, False)[0]
+        return triangular_solve(inner, higher, True, False, False)[0]
+
+
 def triangular_solve(b, a, upper, transpose, unitriangular):
     """Substitution, one row after the other: of the unknowns that are known by then."""
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])

@@ -151,17 +151,6 @@ def cholesky(input, upper=False):
     return _ATEN["linalg_cholesky"](input, upper=upper) if input.numel() else input.clone()
 
 
-@with_autocast_policy("cholesky_solve")
-@with_out(columns="never")
-def cholesky_solve(input, input2, upper=False):
-    """X of A X = B for the A whose Cholesky factor is given."""
-    for name, matrix in (("b", input), ("u", input2)):
-        if matrix.dim() < 2:
-            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {matrix.dim()} dimensions instead")
-    inner, outer = (conj_transpose(input2), input2) if upper else (input2, conj_transpose(input2))
-    return solve_triangular(outer, solve_triangular(inner, input, upper=False), upper=True)
-
-
 def _refuse_zeros(zeros, function, what):
     """Raises an error with the number of the first zero of a diagonal. `zeros` says where it has some."""
     if not zeros.is_meta and zeros.any():
@@ -174,7 +163,7 @@ def cholesky_inverse(input, upper=False):
     """The inverse of the matrix whose Cholesky factor is given."""
     require_matrices(input, "cholesky_inverse", square=True)
     _refuse_zeros(input.diagonal(0, -2, -1) == 0, "cholesky_inverse", NOT_INVERTIBLE)
-    return cholesky_solve(identity(input.shape[-1], input).expand(input.shape), input, upper)
+    return _OPS["cholesky_solve"](identity(input.shape[-1], input).expand(input.shape), input, upper)
 
 
 @with_out
@@ -889,7 +878,7 @@ def norm_except_dim(v, pow=2, dim=0):
 
 
 _FUNCTIONS_AND_METHODS = {
-    "cholesky": cholesky, "cholesky_inverse": cholesky_inverse, "cholesky_solve": cholesky_solve, "cross": cross,
+    "cholesky": cholesky, "cholesky_inverse": cholesky_inverse, "cross": cross,
     "det": det, "inverse": inverse, "logdet": logdet, "lu": lu_compact, "lu_solve": lu_solve_method,
     "matrix_exp": matrix_exp, "matrix_power": matrix_power, "norm": norm, "orgqr": orgqr, "ormqr": ormqr,
     "pinverse": pinverse, "qr": qr, "slogdet": slogdet, "svd": svd}

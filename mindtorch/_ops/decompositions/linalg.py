@@ -160,6 +160,12 @@ def cholesky_by_columns(A, upper, check_errors):
     return factor.mH if upper else factor, info
 
 
+def cholesky_solve_by_triangles(b, factor, upper):
+    """X of A X = B for the A whose Cholesky factor is given."""
+    lower, higher = (factor.mH, factor) if upper else (factor, factor.mH)
+    return ops.triangular_solve(ops.triangular_solve(b, lower, False)[0], higher, True)[0]
+
+
 def checked_cholesky(A, upper):
     """The factors by the kernel, which gives no infos. The host waits to see whether it found them all, as on CUDA."""
     factor = ops._cholesky(A, upper)

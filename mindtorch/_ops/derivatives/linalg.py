@@ -132,6 +132,19 @@ def triangular_solve_backward(grads, A, result, upper, transpose, unitriangular,
     return grad_B, product if of_copy is None else product + of_copy
 
 
+def cholesky_solve_backward(grad, result, factor, upper, wanted):
+    """The solution for the gradient, grad_B; and -(G + G^H) @ L for G = grad_B @ X^H, or -U @ (G + G^H).
+
+    As in torch, the triangle that the function does not read has a gradient, too.
+    """
+    grad_B = ops.cholesky_solve(grad, factor, upper)
+    if not wanted[1]:
+        return grad_B, None
+    product = grad_B @ _adjoint(result)
+    both = product + _adjoint(product)
+    return grad_B, -(factor @ both if upper else both @ factor)
+
+
 # --- factorisations --------------------------------------------------------------------------------------------------
 
 def _left_inverse_upper(matrix, upper):
