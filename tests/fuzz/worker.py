@@ -71,9 +71,6 @@ CONDITIONS = {
         bool(((each < 0) | (each > 62)).any()) for each in operands(statement, names)
         if not is_inexact(each) and each.dtype is not torch.bool),
     "boundaries are not sorted": unsorted,
-    "a matrix is not triangular": lambda statement, names: any(
-        bool(each.triu(1).any()) and bool(each.tril(-1).any()) for each in operands(statement, names)
-        if each.dim() > 1),
     "a matrix is singular": lambda statement, names: any(
         bool((torch.linalg.matrix_rank(each.to(torch.complex128)) < each.shape[-1]).any())
         for each in operands(statement, names) if each.dim() > 1 and bool(each.isfinite().all())),

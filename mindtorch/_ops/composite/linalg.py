@@ -151,6 +151,12 @@ def cholesky(input, upper=False):
     return _ATEN["linalg_cholesky"](input, upper=upper) if input.numel() else input.clone()
 
 
+@with_out(columns="never")
+def cholesky_solve(input, input2, upper=False):
+    """X of A X = B for the A whose Cholesky factor is given."""
+    return _ATEN["cholesky_solve"](input, input2, upper)
+
+
 def _refuse_zeros(zeros, function, what):
     """Raises an error with the number of the first zero of a diagonal. `zeros` says where it has some."""
     if not zeros.is_meta and zeros.any():
@@ -163,7 +169,7 @@ def cholesky_inverse(input, upper=False):
     """The inverse of the matrix whose Cholesky factor is given."""
     require_matrices(input, "cholesky_inverse", square=True)
     _refuse_zeros(input.diagonal(0, -2, -1) == 0, "cholesky_inverse", NOT_INVERTIBLE)
-    return _OPS["cholesky_solve"](identity(input.shape[-1], input).expand(input.shape), input, upper)
+    return _ATEN["cholesky_solve"](identity(input.shape[-1], input).expand(input.shape), input, upper)
 
 
 @with_out
@@ -878,7 +884,8 @@ def norm_except_dim(v, pow=2, dim=0):
 
 
 _FUNCTIONS_AND_METHODS = {
-    "cholesky": cholesky, "cholesky_inverse": cholesky_inverse, "cross": cross,
+    "cholesky": cholesky, "cholesky_inverse": cholesky_inverse, "cholesky_solve": cholesky_solve,
+    "cross": cross,
     "det": det, "inverse": inverse, "logdet": logdet, "lu": lu_compact, "lu_solve": lu_solve_method,
     "matrix_exp": matrix_exp, "matrix_power": matrix_power, "norm": norm, "orgqr": orgqr, "ormqr": ormqr,
     "pinverse": pinverse, "qr": qr, "slogdet": slogdet, "svd": svd}
