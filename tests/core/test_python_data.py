@@ -79,3 +79,15 @@ def test_storages_of_storages():
         own.note = 3
         return type(own).__name__, own.nbytes(), own.data_ptr() == source.data_ptr(), own.note
     assert run(mindtorch) == run(torch)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "uint16", "uint32"])
+def test_floats_beyond_integers_are_refused(dtype):
+    """By a fraction, too, and below 0; integers below 0 wrap in bytes."""
+    def outcomes(library):
+        most = library.iinfo(getattr(library, dtype)).max
+        least = library.iinfo(getattr(library, dtype)).min
+        values = (-2.0, -0.5, 0.9, most + 0.9, least - 0.5, most + 1, least - 1, float(least), float("nan"), -1)
+        return [told(library, lambda lib, value=value: lib.tensor([value], dtype=getattr(lib, dtype)).tolist())
+                for value in values]
+    assert outcomes(mindtorch) == outcomes(torch)

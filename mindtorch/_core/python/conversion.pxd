@@ -10,6 +10,7 @@ from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 cdef void load_element(const char *address, ScalarType dtype, Scalar *out) noexcept  # reads an element in host memory
 # Writes a number, cast to `dtype` (not Half nor BFloat16), to host memory. RuntimeError where it overflows, as torch.
 cdef int store_element(char *address, ScalarType dtype, const Scalar *value) except -1
+cdef int raise_overflow(ScalarType dtype) except -1                                  # the RuntimeError itself
 # the check of `store_element`, any dtype
 cdef int check_scalar_overflow(const Scalar *value, ScalarType dtype) except -1
 # Reads a tensor of one element; waits for its device.

@@ -24,7 +24,7 @@ from mindtorch._core.operators.operator cimport (
 )
 from mindtorch._core.python.conversion cimport (
     as_int, cast_on_host, check_scalar_overflow, from_array, parse_list, parse_varargs, raise_no_overload,
-    read_scalar, require_bool, require_device, require_dtype, require_int, require_scalar,
+    raise_overflow, read_scalar, require_bool, require_device, require_dtype, require_int, require_scalar,
     require_tensor, storable_dtype, store_element,
 )
 from mindtorch._core.rules.infer cimport check_output, output_or_temporary, resize, scalar_dtype
@@ -178,6 +178,16 @@ cdef int uint64_to_scalar(object element, Scalar *out) except -1:
     return scalar_from_python(element, out)
 
 
+cdef bint is_beyond_integers(double value, ScalarType dtype) noexcept:
+    """Whether a float is less than the least integer of a dtype or more than the greatest, by a fraction too.
+
+    torch.tensor refuses these. a[i] = value takes what fits without its fraction, and negative bytes, which wrap.
+    """
+    cdef double count = 2.0 ** (8 * ITEMSIZE[<int>dtype])
+    cdef double least = -count / 2.0 if dtype in (Char, Short, Int) else 0.0
+    return KIND[<int>dtype] == INT_KIND and ITEMSIZE[<int>dtype] < 8 and not least <= value <= least + count - 1.0
+
+
 cdef int recursive_store(object data, TensorBase target, char **address, int dim) except -1:
     """Write `data`, the part at dimension `dim`, from `address` on; elements lie one after the other."""
     cdef Scalar number
@@ -185,6 +195,8 @@ cdef int recursive_store(object data, TensorBase target, char **address, int dim
     if dim == target.ndim:
         element_to_scalar(data, target.dtype, &number)
         try:
+            if number.kind == FLOAT_KIND and is_beyond_integers(number.real, target.dtype):
+                raise_overflow(target.dtype)
             store_element(address[0], target.dtype, &number)
         except RuntimeError:          # torch.tensor calls the dtype by another name than a[i] = value does
             name = DTYPES[<int>target.dtype].name
