@@ -44,15 +44,15 @@ class RefusedName:
 
     def __init__(self, module, name, reason):
         self.__module__, self.__name__, self.__qualname__ = module, name.rpartition(".")[2], name
-        self.__doc__ = f"NotImplementedError: {reason}."
+        self.__doc__, self._reason = f"NotImplementedError: {reason}.", reason
 
     def __call__(self, *args, **kwargs):
-        raise NotImplementedError(f"{self.__module__}.{self.__qualname__}: {self.__doc__.partition(': ')[2]}")
+        raise NotImplementedError(f"{self.__module__}.{self.__qualname__}: {self._reason}.")
 
     def __getattr__(self, name):
         if name.startswith("_"):
             raise AttributeError(f"'{self!r}' has no attribute '{name}'")
-        return _refusing_object(self.__module__, f"{self.__qualname__}.{name}", self.__doc__.partition(": ")[2][:-1])
+        return _refusing_object(self.__module__, f"{self.__qualname__}.{name}", self._reason)
 
     def __repr__(self):
         return f"{self.__module__}.{self.__qualname__}"
@@ -63,7 +63,7 @@ class RefusedDecorator(RefusedName):
 
     def __call__(self, *args, **kwargs):
         if len(args) == 1 and callable(args[0]) and not kwargs:
-            return RefusedName(self.__module__, self.__qualname__, self.__doc__.partition(": ")[2][:-1])
+            return RefusedName(self.__module__, self.__qualname__, self._reason)
         return self
 
 
@@ -98,7 +98,7 @@ def refused_object(module, name):
     if found is not None:
         return _refusing_object(module, found, names[found])
     reason = _reason_of_package(module)
-    return reason and _refusing_object(module, name, reason)
+    return None if reason is None else _refusing_object(module, name, reason)
 
 
 def refused_modules():

@@ -27,6 +27,17 @@ def test_private_names(name):
     assert callable(getattr(_C, name))
 
 
+def test_kernels_of_attention_have_a_name_each():
+    for kernel in ("flash", "mem_efficient", "math", "cudnn"):
+        switch = getattr(mindtorch.backends.cuda, f"enable_{kernel}_sdp")
+        before = getattr(_C, f"_get_{kernel}_sdp_enabled")()
+        switch(not before)
+        try:
+            assert getattr(_C, f"_get_{kernel}_sdp_enabled")() is not before
+        finally:
+            switch(before)
+
+
 def test_calls():
     sizes = mindtorch.Size((2, 1)), mindtorch.Size((3,))
     assert tuple(_C._infer_size(*sizes)) == tuple(torch._C._infer_size(torch.Size((2, 1)), torch.Size((3,))))

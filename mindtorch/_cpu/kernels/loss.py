@@ -161,8 +161,8 @@ def embedding(weight, indices):
 
 
 def embedding_renorm(weight, indices, most, p):
-    """The rows that are longer than `most` shortened to it, as far as they are asked for; here torch counts from the
-    end too."""
+    """The rows that are longer than `most` shortened to it, of those that `indices` names, which count from the end
+    where they are below 0, as torch's CPU does."""
     rows = np.unique(indices)
     count = weight.shape[0]
     for row in rows[(rows < -count) | (rows >= count)][:1]:
