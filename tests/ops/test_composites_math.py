@@ -120,35 +120,6 @@ def test_special_names_mean_what_torchs_do(name, device):
         check(ours, theirs, name, False, "float32")
 
 
-FAR = numpy.concatenate([numpy.linspace(-60, 60, 601), numpy.logspace(-8, 3, 100)])
-
-
-@pytest.mark.parametrize("name", ["bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "airy_ai", "modified_bessel_i0",
-                                  "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1", "i0e", "i1e",
-                                  "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "spherical_bessel_j0"])
-def test_bessel_functions_far_from_the_origin(name):
-    """torch's own values are good to six digits there."""
-    theirs = getattr(torch.special, name)(torch.tensor(FAR)).numpy()
-    ours = getattr(mindtorch.special, name)(mindtorch.tensor(FAR)).numpy()
-    numpy.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=2e-6)
-
-
-def test_wronskians():
-    """Products of Bessel functions of both kinds have differences known exactly: dlmf.nist.gov 10.5.2 and 10.28.2."""
-    x = mindtorch.tensor(numpy.logspace(-3, 2, 400))
-    s = mindtorch.special
-    crossed = s.bessel_j1(x) * s.bessel_y0(x) - s.bessel_j0(x) * s.bessel_y1(x)
-    numpy.testing.assert_allclose((crossed * x).numpy() * numpy.pi / 2, 1, rtol=1e-12)
-    crossed = s.i0e(x) * s.scaled_modified_bessel_k1(x) + s.i1e(x) * s.scaled_modified_bessel_k0(x)
-    numpy.testing.assert_allclose((crossed * x).numpy(), 1, rtol=1e-13)
-
-
-def test_inverses():
-    p = mindtorch.tensor(numpy.concatenate([numpy.logspace(-300, -1, 300), numpy.linspace(0.1, 0.9, 81)]))
-    numpy.testing.assert_allclose(mindtorch.special.ndtr(mindtorch.special.ndtri(p)).numpy(), p.numpy(), rtol=1e-12)
-    numpy.testing.assert_allclose(mindtorch.erf(mindtorch.erfinv(p)).numpy(), p.numpy(), rtol=1e-14)
-
-
 # --- complex numbers as pairs ----------------------------------------------------------------------------------------
 
 def parts(lib, device):

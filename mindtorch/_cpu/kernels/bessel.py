@@ -1,4 +1,4 @@
-"""Bessel and Airy functions, for float64 accuracy. Arguments and results as in special.py.
+"""Bessel and Airy functions, for float64 accuracy. Arguments, results and the mark `by_scipy` as in special.py.
 
 Near 0 power series, far away asymptotic series, between them integrals of periodic or rapidly decreasing analytic
 functions, for which the trapezoidal rule converges exponentially. Equations are those of dlmf.nist.gov.
@@ -6,6 +6,9 @@ functions, for which the trapezoidal rule converges exponentially. Equations are
 import math
 
 import numpy as np
+
+from mindtorch._cpu.kernels import special
+from mindtorch._cpu.kernels.special import by_scipy
 
 _TERMS = 70
 # Points of the trapezoidal rule on a quarter turn, which stands for the whole by symmetry; for arguments up to 30.
@@ -42,20 +45,24 @@ def _scaled_i(order, x):
     return np.copysign(value, x) if order else value
 
 
+@by_scipy("i0")
 def i0(x):
     x = _double(x)
     return _scaled_i(0, x) * np.exp(np.absolute(x))
 
 
+@by_scipy("i0e")
 def i0e(x):
     return _scaled_i(0, _double(x))
 
 
+@by_scipy("i1")
 def i1(x):
     x = _double(x)
     return _scaled_i(1, x) * np.exp(np.absolute(x))
 
 
+@by_scipy("i1e")
 def i1e(x):
     return _scaled_i(1, _double(x))
 
@@ -96,18 +103,22 @@ def _bessel_k(order, x, scaled):
     return np.where(x > 0, value, np.where(x == 0, np.inf, np.nan))
 
 
+@by_scipy("k0")
 def k0(x):
     return _bessel_k(0, x, False)
 
 
+@by_scipy("k1")
 def k1(x):
     return _bessel_k(1, x, False)
 
 
+@by_scipy("k0e")
 def scaled_k0(x):
     return _bessel_k(0, x, True)
 
 
+@by_scipy("k1e")
 def scaled_k1(x):
     return _bessel_k(1, x, True)
 
@@ -158,18 +169,22 @@ def _y(order, x):
     return np.where(x > 0, value, np.where(x == 0, -np.inf, np.nan))
 
 
+@by_scipy("j0")
 def j0(x):
     return _j(0, x)
 
 
+@by_scipy("j1")
 def j1(x):
     return _j(1, x)
 
 
+@by_scipy("y0")
 def y0(x):
     return _y(0, x)
 
 
+@by_scipy("y1")
 def y1(x):
     return _y(1, x)
 
@@ -210,6 +225,8 @@ def _airy_integral(size, turn):
 def airy_ai(x):
     """On the left by 9.2.14: twice the real part of Ai on a ray where the integral holds."""
     x = _double(x)
+    if scipy := special.scipy_special():
+        return np.where(np.isfinite(x), scipy.airy(np.minimum(x, 200))[0], np.nan)      # 0 from 110 on
     size = np.where(np.isfinite(x), np.maximum(np.absolute(x), 1), 1)
     turn = np.exp(1j * math.pi / 18)
     right = _airy_integral(size, 1.0)

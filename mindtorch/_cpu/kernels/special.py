@@ -1,9 +1,11 @@
 """Error functions, gamma functions and their relatives, for float64 accuracy.
 
 Every function takes arrays (or numbers) of any real dtype, computes in float64 and gives float64; the caller rounds.
-The C library's erf and erfc have loops of float32, too.
+The C library's erf and erfc have loops of float32, too. Functions marked `by_scipy` are SciPy's where it is installed:
+its compiled loops are 10 to 300 times as fast.
 Facts are cited from the NIST Digital Library of Mathematical Functions, dlmf.nist.gov.
 """
+import functools
 import math
 
 import numpy as np
@@ -22,6 +24,30 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 def _double(*values):
     arrays = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in values))
     return arrays[0] if len(arrays) == 1 else arrays
+
+
+@functools.cache
+def scipy_special():
+    """The module scipy.special, imported with the first function that is SciPy's; None where SciPy is not installed."""
+    try:
+        import scipy.special
+    except ImportError:
+        return None
+    return scipy.special
+
+
+def by_scipy(name):
+    """Marks a function that scipy.special has as `name`: its body is for machines without SciPy.
+
+    An example: `by_scipy("ndtri")(f)(0.5)` is `scipy.special.ndtri(0.5)`.
+    """
+    def mark(function):
+        @functools.wraps(function)
+        def chosen(*args):
+            scipy = scipy_special()
+            return getattr(scipy, name)(*map(_double, args)) if scipy else function(*args)
+        return chosen
+    return mark
 
 
 def _ratio(x, numerator, denominator):
@@ -68,6 +94,7 @@ def _erfcx_positive(x):
     return np.where(x < 0.46875, near, np.where(x < 4, _erfcx_middle(np.minimum(x, 4)), _erfcx_far(np.maximum(x, 4))))
 
 
+@by_scipy("erfcx")
 def erfcx(x):
     """exp(x^2) erfc(x)."""
     x = _double(x)
@@ -101,12 +128,15 @@ def _erf_inverse_near(y):
 
 def erfinv(y):
     y = _double(y)
+    if scipy := scipy_special():
+        return np.copysign(scipy.erfinv(y), y)
     size = np.absolute(y)
     tail = np.copysign(_erfc_inverse(np.where((size > 0.5) & (size < 1), 1 - size, 0.5)), y)
     inside = np.where(size <= 0.5, _erf_inverse_near(np.where(size <= 0.5, y, 0)), tail)
     return np.where(size < 1, inside, np.where(size == 1, np.copysign(np.inf, y), np.nan))
 
 
+@by_scipy("ndtri")
 def ndtri(p):
     """The x with ndtr(x) = p."""
     p = _double(p)
@@ -117,6 +147,7 @@ def ndtri(p):
     return np.where(low > 0, np.where(low > 0.25, middle, tail), edge)
 
 
+@by_scipy("log_ndtr")
 def log_ndtr(x):
     """log of the normal distribution function, also where that is 0."""
     x = _double(x)
@@ -137,9 +168,12 @@ _LOG_GAMMA = np.frompyfunc(_log_gamma_of, 1, 1)
 
 def lgamma(x):
     """log |gamma(x)|."""
+    if scipy := scipy_special():
+        return np.where(np.isinf(x), np.inf, scipy.gammaln(_double(x)))
     return np.asarray(_LOG_GAMMA(_double(x)), dtype=np.float64)
 
 
+@by_scipy("psi")
 def digamma(x):
     """Upward recurrence to 10, then DLMF 5.11.2; on the left the reflection formula, DLMF 5.5.4."""
     x = _double(x)
@@ -163,6 +197,8 @@ def digamma(x):
 def zeta(s, q):
     """Hurwitz's zeta function, the sum over k of (k + q)^-s: terms until k + q > 9, then DLMF 25.11.5's remainder."""
     s, q = _double(s, q)
+    if scipy := scipy_special():
+        return np.where(np.isposinf(q) & (s > 1), np.nan, scipy.zeta(s, q))        # torch's, where SciPy has the limit
     valid = (s > 1) & ((q > 0) | ((q != np.floor(q)) & (s == np.floor(s)))) & np.isfinite(q)
     pole = (s == 1) | ((s > 1) & (q <= 0) & (q == np.floor(q)))
     s, a = np.where(valid, s, 2.0), np.where(valid, q, 1.0)
@@ -258,9 +294,7 @@ def _uniform(a, x, upper):
     return erfc(sign * eta * np.sqrt(a / 2)) / 2 + sign * rest
 
 
-def _incomplete(a, x, upper):
-    a, x = _double(a, x)
-    inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
+def _incomplete_inside(a, x, upper, inside):
     near = inside & (a > 1000) & (np.absolute(x - a) < 0.1 * a)
     series = inside & ~near & (x < a + 1)
     fraction = inside & ~near & ~series
@@ -269,6 +303,16 @@ def _incomplete(a, x, upper):
     result = np.where(series, 1 - low, high) if upper else np.where(series, low, 1 - high)
     if near.any():
         result[near] = _uniform(a[near], x[near], upper)
+    return result
+
+
+def _incomplete(a, x, upper):
+    a, x = _double(a, x)
+    inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
+    if scipy := scipy_special():
+        result = (scipy.gammaincc if upper else scipy.gammainc)(a, x)
+    else:
+        result = _incomplete_inside(a, x, upper, inside)
     outside = np.select([x == 0, np.isinf(a), np.isinf(x) | (a == 0)], [0.0, np.where(np.isinf(x), np.nan, 0.0), 1.0],
                         np.nan)
     undefined = (a < 0) | (x < 0) | ((a == 0) & ~(x > 0))
