@@ -54,6 +54,14 @@ def test_write(expression, device):
     check(expression, device)
 
 
+@pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")
+@pytest.mark.parametrize("expression", expressions("""
+assigned(a, torch.tensor(0).byte(), 5) | assigned(a, torch.tensor(1).byte(), 2.5) | assigned(z, torch.tensor(1).byte(), 2)
+"""))
+def test_write_where_a_byte_is_true(expression, device):
+    check(expression, device)
+
+
 ADVANCED = """
 [0, 1] | [[0, 1], [1, 0]] | (0, [1, 2]) | [None, 0] | [True, False] | [] | True | False | torch.tensor(True)
 [slice(0, 1)] | (slice(None), [0, 1]) | ([0, 1], [0, 1, 1]) | ([0, 1], [0, 1]) | [-2] | c > 2 | c[:, 0, 0] > 2

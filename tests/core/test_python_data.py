@@ -1,4 +1,6 @@
 """Python data as tensors and as arguments, beside torch: lists in lists, indices of other libraries, memory shared."""
+import warnings
+
 import numpy
 import pytest
 import torch
@@ -18,6 +20,12 @@ def in_itself():
     data = [0]
     data.append(data)
     return data
+
+
+def arrays_of_several_lengths(t):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")         # torch warns once that a list of arrays is slow
+        return t.tensor([numpy.ones((3, 3)), numpy.ones((3, 0))])
 
 
 class Two:
@@ -40,6 +48,7 @@ CALLS = {
     "array of bool": lambda t: t.ones(numpy.array(True)),
     "alias of a dtype": lambda t: t.asarray(t.ones(2), dtype=t.float64, copy=False),
     "alias on a device": lambda t: t.asarray(t.ones(2), device="meta", copy=False),
+    "arrays of several lengths": arrays_of_several_lengths,
     "alias of an array": lambda t: t.asarray(numpy.ones(2), dtype=t.float32, copy=False),
 }
 

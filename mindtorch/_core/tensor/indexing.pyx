@@ -123,6 +123,8 @@ cdef tuple split_index(TensorBase self, tuple parts, list indices):
                 basic.append(None)                      # True and False make a dimension of their own
                 if PyBool_Check(given):                 # no mask: nothing has to be counted
                     index = self.new_zeros(1 if given else 0, dtype=DTYPES[<int>Long])
+                elif index.dtype == Byte:               # a number, true or false, without the checks of a mask of bytes
+                    index = index.to(DTYPES[<int>Bool])
                 indices.append(index if index.ndim else index.unsqueeze(0))
                 continue
             basic.extend([slice(None)] * dims)
