@@ -478,8 +478,8 @@ cdef int raise_no_overload(const char *function, tuple args, dict kwargs, str ex
     got = [type_name(value) for value in args]
     got += [f"{name}={type_name(value)}" for name, value in (kwargs or {}).items() if value is not None]
     end = "" if args or not got else ", "       # torch ends keywords so where nothing is given by position
-    raise TypeError(f"{function.decode()}() received an invalid combination of arguments - got ({', '.join(got)}{end}), "
-                    f"but expected one of:\n{expected}")
+    raise TypeError(f"{function.decode()}() received an invalid combination of arguments - got "
+                    f"({', '.join(got)}{end}), but expected one of:\n{expected}")
 
 
 # --- ints ------------------------------------------------------------------------------------------------------------
