@@ -117,6 +117,7 @@ def jacobian(func: Any, inputs: Any, create_graph: bool = False, strict: bool = 
     single, given = _inputs("jacobian", inputs, create_graph)
     outputs, single_output = _call("jacobian", func, given, strict)
     table = tuple(_rows(out, given, create_graph, strict, vectorize, number) for number, out in enumerate(outputs))
+    table = _grad_postprocess(table, create_graph)
     if single:
         table = tuple(row[0] for row in table)
     return table[0] if single_output else table

@@ -68,14 +68,19 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
                   weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
                   momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
-    """Mean 0 and variance 1 for each channel of each sample: a batch norm of as many channels as there are together."""
+    """Mean 0 and variance 1 for each channel of each sample: a batch norm of as many channels as there are together.
+
+    The running statistics may have any dtype. They are computed in the weight's, else in the input's, as in torch.
+    """
+    dtype = (input if weight is None else weight).dtype
+    statistics = [None if p is None else p.to(dtype) for p in (running_mean, running_var)]
     if not use_input_stats:
-        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+        return batch_norm(input, *statistics, weight, bias, False, momentum, eps)
     shape = input.size()
     if len(shape) < 3 or math.prod(shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {shape}")
     samples, channels, *image = shape
-    each = [None if p is None else p.repeat(samples) for p in (weight, bias, running_mean, running_var)]
+    each = [None if p is None else p.repeat(samples) for p in (weight, bias, *statistics)]
     result = _composites.batch_norm(input.reshape(1, samples * channels, *image), *each, True, momentum, eps, True)
     for running, moved in zip((running_mean, running_var), each[2:], strict=True):
         if running is not None:

@@ -153,6 +153,14 @@ def jacobians(t, make):
 
 
 @case
+def a_jacobian_without_a_graph_is_no_view(t, make):
+    f = t.autograd.functional
+    return [[found._is_view(), found._base is None] for graph in (False, True) for found in (
+        f.jacobian(lambda x: x.exp(), double(make, 2), create_graph=graph), f.hessian(
+            lambda x: x.exp().sum(), double(make, 2), create_graph=graph))]
+
+
+@case
 def hessians(t, make):
     a, b = double(make, 2), double(make, 2, seed=1)
     f = t.autograd.functional

@@ -193,6 +193,17 @@ def test_gradients_of_gradients(name, device):
     compare(case, device)
 
 
+@pytest.mark.parametrize("name", ["std_mean", "var_mean"])
+@pytest.mark.parametrize("part", [0, 1])
+def test_the_gradient_of_one_moment_leaves_out_the_other(name, part, device):
+    """That of a mean is a constant."""
+    for lib, where in ((mindtorch, device), (torch, "cpu")):
+        x = lib.ones(5, device=where, requires_grad=True)
+        grad, = lib.autograd.grad(getattr(lib, name)(x, 0)[part], x, create_graph=True)
+        assert grad.requires_grad == (part == 0)
+        assert lib.equal(grad, lib.full_like(grad, 0.2 * part))
+
+
 PIECEWISE_LINEAR = {
     "avg_pool2d": lambda lib, x: lib.nn.functional.avg_pool2d(x, 2),
     "adaptive_avg_pool2d": lambda lib, x: lib.nn.functional.adaptive_avg_pool2d(x, 2),

@@ -55,7 +55,7 @@ DRAWS = ("torch.rand({shape}, dtype={dtype})", "torch.randn({shape}, dtype={dtyp
          "torch.multinomial({ones}.reshape(-1), {few})", "torch.nn.init.xavier_uniform_({ones}.reshape(1, -1)).clone()",
          "torch.nn.init.kaiming_normal_({ones}.reshape(1, -1)).clone()", "torch.nn.init.trunc_normal_({ones})",
          "torch.distributions.Normal({ones}, 2.0).sample()",
-         "torch.distributions.Categorical(logits={ones}.reshape(-1)).sample(({few},))")
+         "torch.distributions.Categorical(logits={ones}.reshape(-1)).sample(({few},)).clone()")
 # Functions of one tensor, or of a sample of it, for torch.func.
 FUNCTIONS = ("x.sin()", "x * x", "x.exp().sum(-1)", "x.tanh().cumsum(0)", "torch.softmax(x, -1)", "x ** 3",
              "x.abs() + 1", "x.t() @ x", "x[0]", "x[..., 0] * 2", "x.reshape(-1).flip(0)",
@@ -785,8 +785,7 @@ class Comparison:
                 if kind in ("stride", "storage_offset") and not expected.numel():
                     continue            # the place of no elements, which follows from their strides, says nothing
                 if kind == "stride":
-                    wanted, found = ([s for s, n in zip(strides, expected.shape, strict=False) if n != 1]
-                                     for strides in (wanted, found))
+                    wanted, found = places(expected), places(given)
                 if str(wanted) != str(found):
                     yield kind, f"{name} of {expected.dtype}: torch {wanted}, here {found}"
                     return
@@ -904,7 +903,7 @@ class Comparison:
     def synchronise(self, refused):
         """Gives mindtorch's tensors the exact values of torch's, so that errors do not add up.
 
-        False where a refused call has left tensors of different shapes.
+        False where a refused call has left tensors of different shapes or strides.
         """
         mine = variables(self.ours)
         for name, expected in variables(self.theirs).items():
@@ -913,7 +912,7 @@ class Comparison:
                     return False
                 if one is None or other is None:
                     continue
-                if tuple(one.shape) != tuple(other.shape):
+                if tuple(one.shape) != tuple(other.shape) or (refused and places(one) != places(other)):
                     return False
                 if not (refused or is_inexact(one)):
                     continue
@@ -964,6 +963,11 @@ def attribute(tensor, name):
     except RuntimeError as error:
         return error_type(error)
     return found() if callable(found) else found
+
+
+def places(tensor):
+    """The strides along which elements lie."""
+    return [stride for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size != 1 and tensor.numel()]
 
 
 def grad_of(tensor):

@@ -49,8 +49,8 @@ def exp(grad_input_mask, grad, result):
     "native_group_norm": """
 def native_group_norm(grad_input_mask, grads, C, HxW, N, group, input, weight, result1, result2):
     return list(derivatives_norm.group_norm_backward(grads, input, weight, """,
-    "var_mean.correction": """
-def var_mean_correction(grad_input_mask, grad0, grad1, correction, dim, keepdim, self):
+    "_prelu_kernel_backward": """
+def _prelu_kernel_backward(grad_input_mask, grad0, grad1, grad_output, self, weight):
 """,
     "cat": """
 def cat(grad_input_mask, grad, dim, tensors_shape):

@@ -116,6 +116,19 @@ def slope(function, lib, d, *values):
     return lib.autograd.grad(function(x).sum(), x)[0]
 
 
+ADAPTIVE_POOLS = [f"adaptive_{kind}_pool{n}d" for kind in ("max", "avg") for n in (1, 2, 3)]
+
+
+def normed(lib, d, dtype, into, weight):
+    """What instance_norm gives with statistics of that dtype, of a sample's own and of the running ones."""
+    x = lib.arange(24.0, device=d).reshape(3, 2, 4).to(getattr(lib, into))
+    mean, variance = (lib.tensor(each, device=d).to(getattr(lib, dtype)) for each in ([5.001, 4.0], [2.0, 1.0]))
+    weight = None if weight is None else lib.ones(2, dtype=getattr(lib, weight), device=d)
+    found = [lib.nn.functional.instance_norm(x, mean, variance, weight, use_input_stats=own, momentum=0.5)
+             for own in (False, True)]
+    return lib.cat([each.half().reshape(-1) for each in (*found, mean, variance)])
+
+
 WRITES = {
     "True alone": lambda lib, d: written(lib, d, (2, 3), lambda lib, d: True, lambda lib, d: lib.ones(3, device=d)),
     "values that do not fit no places": lambda lib, d: written(
@@ -231,6 +244,12 @@ FOUND_BY_PROGRAMS = {
     "variance of integers": lambda lib, d: lib.masked.var(whole(lib, d, "int64", 1, 2, 4), 0),
     "slopes of int8": lambda lib, d: lib.gradient(
         whole(lib, d, "int8", -8, 6, 9), spacing=[whole(lib, d, "int8", 4, 2, 6)])[0],
+    **{f"the gradient of {name} of no size": lambda lib, d, name=name, dims=int(name[-2]): slope(
+        lambda x: getattr(lib.nn.functional, name)(x.reshape(2, *[2] * dims), [0] + [1] * (dims - 1)),
+        lib, d, *range(2 ** (dims + 1))) for name in ADAPTIVE_POOLS},
+    **{f"running statistics of {dtype}, {into}, {weight}": lambda lib, d, dtype=dtype, into=into, weight=weight: normed(
+        lib, d, dtype, into, weight) for dtype in ("int64", "bool", "float64", "float16", "float32")
+       for into, weight in (("float32", None), ("float16", "float32"), ("float16", "float16"), ("float32", "float64"))},
     "a dimension that is a tensor": lambda lib, d: lib.ops.aten._safe_softmax.default(
         lib.ones(2, 3, device=d), lib.tensor(1.0, device=d)),
 }
@@ -1035,11 +1054,18 @@ def test_convolutions_of_empty_images_are_refused(batch, channels, image, transp
 
 @pytest.mark.parametrize("call", [
     "max(x, x, keepdim=True)", "max(x, keepdim=True)", "min(x, x, True)", "median(x, keepdim=True)",
-    "nanmedian(x, keepdim=True)", "Tensor.max(x, x, keepdim=x)", "max(x, 1, keepdim=x)"])
+    "nanmedian(x, keepdim=True)", "Tensor.max(x, x, keepdim=x)", "max(x, 1, keepdim=x)", "sum(x, keepdim=True)",
+    "mean(x, keepdim=True)", "sum(x, out=x)", "Tensor.sum(x, keepdims=True)", "Tensor.mean(x, keepdim=True)"])
 def test_keepdim_needs_a_dim(call, device):
     for lib, place in ((torch, "cpu"), (mindtorch, device)):
         with pytest.raises(TypeError):
             eval(f"lib.{call}", {"lib": lib, "x": lib.ones(2, 3, device=place)})
+
+
+@pytest.mark.parametrize("call", ["sum(keepdim=True)", "mean(keepdim=True)", "sum(wrong=1)", "sum()", "sum(None, True)",
+                                  "mean(axis=None, keepdims=True)", "sum(dim=None, dtype=lib.float64)", "mean(())"])
+def test_all_elements_or_some_dimensions(call, device):
+    check(lambda lib, d: eval(f"x.{call}", {"lib": lib, "x": lib.ones(2, 3, device=d)}), device)
 
 
 @pytest.mark.parametrize("repeats", [(0,), (2, 0), (2, 1)])

@@ -477,8 +477,9 @@ cdef tuple strip_defaults(tuple values, tuple defaults):
 cdef int raise_no_overload(const char *function, tuple args, dict kwargs, str expected) except -1:
     got = [type_name(value) for value in args]
     got += [f"{name}={type_name(value)}" for name, value in (kwargs or {}).items() if value is not None]
-    raise TypeError(f"{function.decode()}() received an invalid combination of arguments - got ({', '.join(got)}), "
-                    f"but expected one of:\n{expected}")
+    end = "" if args or not got else ", "       # torch ends keywords so where nothing is given by position
+    raise TypeError(f"{function.decode()}() received an invalid combination of arguments - got "
+                    f"({', '.join(got)}{end}), but expected one of:\n{expected}")
 
 
 # --- ints ------------------------------------------------------------------------------------------------------------

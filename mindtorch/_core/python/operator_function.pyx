@@ -49,6 +49,7 @@ cdef enum:
     NO_TEST = 255           # the overload lacks the parameter, which must be None, ...
     ABSENT = 254            # ... or must not be given: its default is NotImplemented, ...
     UNSET = 253             # ... or must be False, its default
+    GIVEN = 252             # the overload requires the parameter, which may be None
 
 # Casts to this type call a function that returns an object as one that returns NULL after an error, ...
 ctypedef PyObject *(*ConvertAndRun)(OperatorFunction, Overload, PyObject **, CallBuffers *) noexcept
@@ -67,7 +68,8 @@ cdef dict SECOND_CONVERSIONS = {
     "promoted_scalar": PROMOTED_SCALAR, "promoted_host_scalar": PROMOTED_HOST_SCALAR,
     "inferred_scalar": INFERRED_SCALAR, "single_number": SINGLE_NUMBER, "packed_scalars": PACKED_SCALARS}
 cdef object REQUIRED = Ellipsis
-cdef dict TEST_TYPES = {**ARGUMENT_TYPES, "": NO_TEST, "absent": ABSENT, "False": UNSET}
+cdef dict TEST_TYPES = {**ARGUMENT_TYPES, "": NO_TEST, "absent": ABSENT, "False": UNSET,
+                        "given": GIVEN}
 
 
 # --- specifications --------------------------------------------------------------------------------------------------
@@ -286,6 +288,8 @@ cdef bint matches_type(PyObject *given, unsigned char type) except -1:
         return given == <PyObject *>None
     if type == ABSENT:
         return given == <PyObject *>NotImplemented
+    if type == GIVEN:
+        return given != <PyObject *>NotImplemented
     if type == UNSET:
         return <object>given is False
     if type == OPTIONAL_TENSOR:

@@ -123,6 +123,16 @@ cdef int check_adaptive_pool(TensorBase self, const Shape *output_size, str op) 
     return 0
 
 
+cdef int check_adaptive_pool_gradient(TensorBase grad_output, str op) except -1:
+    """Refuses a gradient whose channels or image have no elements."""
+    cdef int i
+    for i in range(1, grad_output.ndim):
+        if grad_output.sizes[i] == 0:
+            raise RuntimeError(f"{op}(): Expected grad_output to have non-zero size for non-batch dimensions, but "
+                               f"grad_output has sizes {size_text(grad_output)} with dimension {i} being empty")
+    return 0
+
+
 cdef int check_max_pool_backward(TensorBase grad_output, TensorBase self, TensorBase indices, int dims) except -1:
     """Gradient and indices must have one size, and the batch and channels of the input."""
     cdef TensorBase other

@@ -183,6 +183,7 @@ cdef int avg_pool(Shape *shape, TensorBase self, const Shape *kernel_size, const
 cdef int check_max_unpool(TensorBase self, TensorBase indices, const Shape *output_size) except -1
 cdef int check_max_unpool3d(const Shape *stride, const Shape *padding) except -1
 cdef int check_adaptive_pool(TensorBase self, const Shape *output_size, str op) except -1
+cdef int check_adaptive_pool_gradient(TensorBase grad_output, str op) except -1
 cdef int check_max_pool_backward(TensorBase grad_output, TensorBase self, TensorBase indices, int dims) except -1
 
 # padding

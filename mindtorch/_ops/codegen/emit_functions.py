@@ -75,7 +75,7 @@ def _refuses_none(function, parameter) -> bool:
     """Whether some overloads lack it and the others require it, so that None is not "absent": max(input, None)."""
     arguments = parameter.by_overload.values()
     return parameter.default == "None" and len(arguments) < len(function.rows) and all(
-        a.default is None and a.type in ("Tensor", "Scalar", "int") for a in arguments)
+        a.default is None and a.type in ("Tensor", "Scalar", "int", "int[]?") for a in arguments)
 
 
 def _older(function) -> dict:
@@ -111,7 +111,7 @@ def _overload(emitter, row) -> str:
     for index, parameter in enumerate(function.parameters):
         argument = parameter.by_overload.get(row.key)
         if parameter in discriminating:
-            tests.append((index, argument.type if argument else "absent" if _refuses_none(function, parameter) else ""))
+            tests.append((index, _test(argument, _refuses_none(function, parameter))))
         elif argument is None and parameter.default == "False":        # max(input, other, keepdim=True) fits nothing
             tests.append((index, "False"))
         if argument is None:
@@ -135,6 +135,13 @@ def _overload(emitter, row) -> str:
     defaults = {index: emit_python.default_literal(target, target.kernel_arguments[index], row.alias_values)
                 for index in indices.values()}
     return repr((row.key, target.key, tests, conversions, defaults))
+
+
+def _test(argument, refuses_none) -> str:
+    """What the overload asks of a parameter, of which `argument` is its own."""
+    if argument is None:
+        return "absent" if refuses_none else ""
+    return "given" if refuses_none and argument.type == "int[]?" else argument.type      # where None may be given
 
 
 def _as_tensor(row, target, name) -> str:

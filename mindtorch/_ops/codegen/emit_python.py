@@ -105,7 +105,7 @@ def _merge(name, rows, table, inplace, method) -> Function:
             _merge_parameter(parameters, row, position, argument, longest, method)
     merged = list(parameters.values())
     for parameter in merged:
-        # An overload that a fuller one covers makes its extra arguments optional: sum(input) beside sum(input, dim).
+        # An overload that lacks an argument makes it optional: sum(input) beside sum(input, dim).
         present = [row for row in rows if _has(row, parameter)]
         if parameter.default is None and (len(present) < len(rows) or parameter.synonyms):
             parameter.default = "None"      # which may also be given by another overload's name for it
@@ -151,9 +151,14 @@ def _has(row, parameter) -> bool:
 
 
 def _subsumed(row, table) -> bool:
-    """Whether another overload of the same name takes the very arguments of this one."""
+    """Whether another overload of the same name takes the very arguments of this one, and requires no other.
+
+    sum(input) stands beside sum(input, dim, keepdim): torch takes no keepdim= without dim.
+    """
     target = table.by_key.get(row.alias_of)
     if target is None or target.schema.name != row.schema.name:
+        return False
+    if any(a.default is None and not row.schema.argument(a.name) for a in target.schema.kernel_arguments):
         return False
     return not any(a.is_tensor != target.schema.argument(a.name).is_tensor for a in row.schema.arguments)
 

@@ -102,7 +102,7 @@ def written(function, result, out, same_dtype=False, columns="always"):
         raise RuntimeError(f"{function}(): functions with out=... arguments don't support automatic differentiation, "
                            "but one of the arguments requires grad.")
     if out.shape != result.shape:
-        columns = columns == "always" or (columns == "empty" and not out.numel())
+        columns = columns == "always" or (columns == "empty" and not out.numel() and out.dtype is result.dtype)
         resize_output(out, result)
         if columns and result.dim() > 1 and result.mT.is_contiguous():
             out.as_strided_(result.shape, result.stride())
@@ -155,7 +155,8 @@ def with_out(function=None, *, same_dtype=False, columns="always"):
     """Add out= to a composite: one tensor, or a tuple of tensors, resized and written.
 
     With `same_dtype` out= must have the result's dtype; otherwise one that can hold it. `columns` tells whether an out=
-    of another shape takes the order of column-major matrices: "always", where it is "empty", or "never".
+    of another shape takes the order of column-major matrices: "always", where it is "empty" and has the result's
+    dtype, or "never".
     """
     if function is None:
         return functools.partial(with_out, same_dtype=same_dtype, columns=columns)

@@ -138,7 +138,7 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
     return solve_triangular(upper, inner, upper=True)
 
 
-@with_out
+@with_out(same_dtype=True)
 @with_autocast_policy("lu_solve")
 def lu_solve_method(input, LU_data, LU_pivots):
     """`lu_solve` under its older name, which takes the right-hand side first."""
@@ -172,10 +172,9 @@ def cholesky_inverse(input, upper=False):
     return _ATEN["cholesky_solve"](identity(input.shape[-1], input).expand(input.shape), input, upper)
 
 
-@with_out
-def inverse(input):
+def inverse(input, *, out=None):
     """linalg.inv, under its older name."""
-    return _ATEN["linalg_inv"](input)
+    return _ATEN["linalg_inv"](input, out=out)
 
 
 # --- determinants ----------------------------------------------------------------------------------------------------
@@ -658,7 +657,7 @@ def vecdot(x, y, *, dim=-1):
     return (_conj(x) * y).sum(dim)
 
 
-@with_out
+@with_out(columns="never")
 @with_autocast_policy("linalg_tensorinv")
 def tensorinv(input, ind=2):
     """The inverse of A as a map from its last dimensions to its first `ind`."""

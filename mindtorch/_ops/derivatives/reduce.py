@@ -103,18 +103,27 @@ def std_backward(grad, self, result, dim, correction, keepdim):
     return var_backward(grad / (slope * 2), self, dim, correction, keepdim)
 
 
-def _mean_gradient(grad, self, dim, keepdim):
-    return sum_backward(grad, self.shape, dim, keepdim) / max(_degrees_of_freedom(self.shape, dim, 0), 1)
+def _moments_backward(grad, grad_mean, self, dim, keepdim):
+    """The sum of a moment's gradient and of the mean's. Either of the two results may have none."""
+    if grad_mean is None:
+        return grad
+    count = max(_degrees_of_freedom(self.shape, dim, 0), 1)
+    part = sum_backward(grad_mean, self.shape, dim, keepdim) / count
+    return part if grad is None else grad + part
 
 
-def var_mean_backward(grad_var, grad_mean, self, dim, correction, keepdim):
+def var_mean_backward(grads, self, dim, correction, keepdim):
     """The sum of both gradients."""
-    return var_backward(grad_var, self, dim, correction, keepdim) + _mean_gradient(grad_mean, self, dim, keepdim)
+    grad, grad_mean = grads
+    grad = None if grad is None else var_backward(grad, self, dim, correction, keepdim)
+    return _moments_backward(grad, grad_mean, self, dim, keepdim)
 
 
-def std_mean_backward(grad_std, grad_mean, self, std, dim, correction, keepdim):
+def std_mean_backward(grads, self, std, dim, correction, keepdim):
     """The sum of both gradients."""
-    return std_backward(grad_std, self, std, dim, correction, keepdim) + _mean_gradient(grad_mean, self, dim, keepdim)
+    grad, grad_mean = grads
+    grad = None if grad is None else std_backward(grad, self, std, dim, correction, keepdim)
+    return _moments_backward(grad, grad_mean, self, dim, keepdim)
 
 
 # --- products --------------------------------------------------------------------------------------------------------
