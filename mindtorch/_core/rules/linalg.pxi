@@ -303,8 +303,11 @@ cdef int check_one_dtype(TensorBase a, TensorBase b, str op) except -1:
     return 0
 
 
-cdef int check_ldl_pivots(TensorBase factors, TensorBase pivots) except -1:
-    """The pivots must be integers of the shape LD.shape[:-1]."""
+cdef int check_ldl_solve(TensorBase factors, TensorBase pivots, TensorBase B) except -1:
+    """B must have rows and columns; the pivots must be integers of the shape LD.shape[:-1]."""
+    if B.ndim == 0:
+        raise IndexError("Dimension specified as -2 but tensor has no dimensions")
+    wrap_dim(-2, B.ndim)
     if KIND[<int>pivots.dtype] != INT_KIND:
         raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {dtype_name(pivots.dtype)}")
     if pivots.ndim != factors.ndim - 1 or memcmp(pivots.sizes, factors.sizes, pivots.ndim * sizeof(int64_t)) != 0:
