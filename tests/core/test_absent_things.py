@@ -55,7 +55,7 @@ torch.xpu.set_per_process_memory_fraction(0.5) | torch.xpu.get_per_process_memor
 DEVICES = """
 torch.device("xla") | torch.device("xla:1") | torch.device("hpu", 0).type | torch.device("mtia") == torch.device("mtia")
 torch.device("vulkan") | torch.device("ve") | torch.device("cpu", None) | torch.device(type="ipu", index=None)
-torch.device("cpu:0", None) | torch.device("ve1")
+torch.device("cpu:0", None) | torch.device("ve1") | torch.get_device_module("xla") | torch.get_device_module("meta")
 """
 MPS = """
 torch.mps.is_available() | torch.mps.device_count() | torch.mps.manual_seed(1) | torch.mps.seed()
