@@ -37,7 +37,11 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if len(pad) > 2 * input.dim():
         raise RuntimeError("Padding length should be less than or equal to two times the input dimension but got "
                            f"padding length {len(pad)} and input of dimension {input.dim()}")
+    if isinstance(value, complex):
+        raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
     if mode == "constant":
+        if isinstance(value, int):
+            value = float(value)
         return _constant_pad_nd(input, pad, 0 if value is None else value)
     if value:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')

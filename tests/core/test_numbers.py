@@ -32,6 +32,8 @@ torch.addmm(a + 0j, a[:, :2] + 0j, a + 0j, alpha=1e40j) | a.addmm_(a[:, :2].clon
 torch.addmv(a[:, 0], a, a[0], alpha=1e40) | torch.addmv(h[:1], h[None], h, beta=1e5)
 torch.addbmm(a, a[None, :, :2], a[None], beta=1j) | torch.baddbmm(a, a[None, :, :2], a[None], alpha=1e40)
 torch.addr(a, a[:, 0], a[0], beta=1j) | torch.addr(i, i[:, 0], i[0], beta=1.5) | torch.addr(i, i[:, 0], i[0], alpha=1j)
+torch.constant_pad_nd(a, (1, 1), 1j) | torch.constant_pad_nd(u, (-1, 1), 300) | F.pad(u, (1, 1), value=-1)
+F.pad(h, (1, 0), value=-1e9) | F.pad(a, (1, 0), value=1j) | F.pad(i, (1, 0), value=float("nan"))
 torch.addr(i, i[:, 0], i[0], beta=True) | a[0, :0].exponential_(-1) | u.scatter(0, z.reshape(1) - 5, 300)
 """
 # What is not looked at where nothing is computed, and what vanishes.
@@ -40,6 +42,7 @@ u.scatter(0, i[0, :0], 300) | a[:, :0].cumsum(1, dtype=torch.bool) | a[0, :0].cu
 torch.addmm(a, a[:, :0], e, alpha=1e40) | torch.ones(2, dtype=torch.uint8, device="meta").fill_(300).shape
 torch.ones(2, device="meta").cumsum(0, dtype=torch.bool).dtype
 torch.linalg.matrix_rank(torch.ones(0, 3, 3, device=dev), rtol=a[:, 0])
+torch.constant_pad_nd(u, (-1, 0), 300) | torch.constant_pad_nd(u, (1, 1), -1) | F.pad(i, (1, 0), value=2**53 + 1)
 F.silu(a[1] * -30) | torch.sigmoid(a[1] * -30)
 """
 # Squares that float32 cannot hold.

@@ -189,7 +189,7 @@ cdef int check_max_pool_backward(TensorBase grad_output, TensorBase self, Tensor
 # padding
 cdef int pad_shape(Shape *shape, TensorBase self, const Shape *padding) except -1
 cdef int pad_strides(Shape *strides, TensorBase self, const Shape *padding) except -1
-cdef int check_cut(TensorBase self, const Shape *padding) except -1
+cdef int check_constant_pad(TensorBase self, const Shape *padding, const Scalar *value) except -1
 cdef int check_pad(TensorBase self, const Shape *padding, bint reflect) except -1
 
 # resampling
