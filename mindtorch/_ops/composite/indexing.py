@@ -62,9 +62,8 @@ def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
     positions = index.reshape([-1 if i == dim else 1 for i in range(source.dim())]).expand(source.shape)
     try:
         return self.scatter_reduce_(dim, positions, source, reduce, include_self=include_self)
-    except RuntimeError:
-        size = self.shape[dim] if self.dim() else 1
-        if self.is_cpu and ((index < 0) | (index >= size)).any():
+    except RuntimeError as error:
+        if hasattr(error, "out_of_bounds"):
             raise IndexError("index out of range in self") from None
         raise
 
