@@ -365,15 +365,18 @@ cdef int check_alpha(ScalarType result_dtype, const Scalar *alpha) except -1:
 
 cdef int check_addr(ScalarType result_dtype, const Scalar *beta, const Scalar *alpha) except -1:
     """Refuses numbers whose kind is higher than the result's, and numbers that overflow its dtype."""
-    cdef const Scalar *numbers[2]
-    numbers[0], numbers[1] = beta, alpha
-    for i, name in enumerate(("beta", "alpha")):
-        if numbers[i].kind == BOOL_KIND and result_dtype != Bool:
-            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
-        if numbers[i].kind >= FLOAT_KIND and KIND[<int>result_dtype] < FLOAT_KIND:
-            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    check_addr_kind(result_dtype, beta, "beta")
+    check_addr_kind(result_dtype, alpha, "alpha")
     check_scalar_overflow(beta, result_dtype)
     return check_scalar_overflow(alpha, result_dtype)
+
+
+cdef int check_addr_kind(ScalarType result_dtype, const Scalar *number, str name) except -1:
+    if number.kind == BOOL_KIND and result_dtype != Bool:
+        raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+    if number.kind >= FLOAT_KIND and KIND[<int>result_dtype] < FLOAT_KIND:
+        raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    return 0
 
 
 cdef int check_subtract(TensorBase self, TensorBase other) except -1:

@@ -134,8 +134,10 @@ cdef int linalg_solve(Shape *shape, TensorBase a, TensorBase b, bint left) excep
 
 
 cdef int raise_incompatible_shapes(str op, TensorBase a, TensorBase b, bint left) except -1:
+    cdef int64_t rows = num_rows(b) if b.ndim > 1 else b.numel
+    cdef int64_t columns = num_columns(b) if b.ndim > 1 else 1
     raise RuntimeError(f"{op}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
-                       f"({shape_text(a.ndim, a.sizes)} and {shape_text(b.ndim, b.sizes)})")
+                       f"({num_rows(a)}x{num_columns(a)} and {rows}x{columns})")
 
 
 cdef int triangular_solve(Shape *shape, TensorBase b, TensorBase a) except -1:
