@@ -304,6 +304,9 @@ def get_device_module(device: Device = None) -> Any:
         True
     """
     kind = mindtorch.get_default_device() if device is None else mindtorch.device(device)
+    if not hasattr(mindtorch, kind.type):
+        raise RuntimeError(f"Device '{kind.type}' does not have a corresponding module registered as "
+                           f"'torch.{kind.type}'.")
     return getattr(mindtorch, kind.type)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from mindtorch import Tensor
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.python.conversion import parse_int_list as _parse_int_list
 from mindtorch._ops.composite.common import _require_tensors
 from mindtorch._ops.composite.conv_pool import grid_sampler as _grid_sampler
 from mindtorch._ops.composite.conv_pool import pixel_shuffle, pixel_unshuffle
@@ -30,13 +31,17 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     mode: "constant" (`value`), or "reflect", "replicate", "circular", which pad the last one to three dimensions.
     """
     _require_tensors("pad", input=input)
-    pad = list(pad)
+    pad = _parse_int_list(pad, "pad", "pad", 2)
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * input.dim():
         raise RuntimeError("Padding length should be less than or equal to two times the input dimension but got "
                            f"padding length {len(pad)} and input of dimension {input.dim()}")
+    if isinstance(value, complex):
+        raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
     if mode == "constant":
+        if isinstance(value, int):
+            value = float(value)
         return _constant_pad_nd(input, pad, 0 if value is None else value)
     if value:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')

@@ -52,6 +52,11 @@ torch.xpu.default_generators | torch.xpu.get_arch_list() | torch.xpu.get_gencode
 torch.xpu.can_device_access_peer(0, 1) | torch.xpu.get_stream_from_external(3) | torch.xpu._is_compiled()
 torch.xpu.set_per_process_memory_fraction(0.5) | torch.xpu.get_per_process_memory_fraction()
 """
+DEVICES = """
+torch.device("xla") | torch.device("xla:1") | torch.device("hpu", 0).type | torch.device("mtia") == torch.device("mtia")
+torch.device("vulkan") | torch.device("ve") | torch.device("cpu", None) | torch.device(type="ipu", index=None)
+torch.device("cpu:0", None) | torch.device("ve1") | torch.get_device_module("xla") | torch.get_device_module("meta")
+"""
 MPS = """
 torch.mps.is_available() | torch.mps.device_count() | torch.mps.manual_seed(1) | torch.mps.seed()
 torch.mps.synchronize()
@@ -120,8 +125,8 @@ torch.linspace(0, 1, 3, layout=torch.sparse_coo) | torch.logspace(0, 1, 3, layou
 """
 
 
-@pytest.mark.parametrize("expression", [*expressions(CUDA), *expressions(XPU), *expressions(MPS), *expressions(MTIA),
-                                        *expressions(TOOLS), *expressions(LAYOUTS)])
+@pytest.mark.parametrize("expression", [*expressions(CUDA), *expressions(XPU), *expressions(DEVICES), *expressions(MPS),
+                                        *expressions(MTIA), *expressions(TOOLS), *expressions(LAYOUTS)])
 def test_as_torch(expression):
     check(f"(lambda f: {expression})(lambda x: -x)" if "(f)" in expression else expression)
 

@@ -53,7 +53,9 @@ torch.Tensor.xpu("x") | torch.Tensor.row_indices(2) | a.ipu(()) | a.ipu(1.5) | a
 a.cuda(device=1.5) | torch.row_indices_copy(2) | torch.meshgrid(z, indexing=3) | torch.meshgrid(z, indexing=b"ij")
 torch.cartesian_prod([]) | torch.cartesian_prod([w]) | torch.cartesian_prod(w, w) | torch.native_dropout(a, w, True)
 torch.native_dropout(a, 0.0, 1) | torch.native_dropout(a, 0.0, True)
-torch.moveaxis(a, 0, 1)
+torch.moveaxis(a, 0, 1) | torch.linalg.lu(a, out=[0, 0]) | torch.linalg.lu(w, out=[a, 0, a])
+F.pad(a, (1.5, 1)) | F.pad(a, [1, 1.5]) | F.pad(a, 1) | F.pad(a, w) | F.pad(a, ("x", 1), "reflect") | F.pad(z, ())
+F.pad(a, (z, z - 4))
 """
 
 # Checks in torch's order: the type of the error alone.

@@ -85,6 +85,20 @@ def test_ranges_into_a_view(expression, device):
     check(f"{view}(torch.full((2, 4), -1., device=dev))", device)
 
 
+LEAVES = """
+torch.empty(2, out=v) | torch.randn(3, out=v) | torch.ones(2, out=v) | torch.full((3,), 2.0, out=v)
+torch.arange(3, out=v) | torch.rand(2, out=v).shape
+"""
+
+
+@pytest.mark.parametrize("grad", [True, False])
+@pytest.mark.parametrize("expression", expressions(LEAVES))
+def test_factories_into_a_leaf_that_requires_a_gradient(expression, grad, device):
+    """They are refused, or set the flag as they do for new tensors."""
+    call = f"torch.set_grad_enabled({grad})(lambda v: [{expression}, v.requires_grad])"
+    check(f"{call}(torch.ones(2, device=dev, requires_grad=True))", device)
+
+
 @pytest.mark.parametrize("name", ["ifloordiv", "iand"])
 def test_in_place_operators_keep_the_tensor(name, device):
     check(f"[i._version, operator.{name}(i, 2) is i, i._version, i]", device)

@@ -164,6 +164,14 @@ def test_where_a_condition_holds(device):
     "torch.addmm(torch.ones(3), torch.ones(2, 4), torch.ones(4, 3).double())",
     "torch.nn.functional.cross_entropy(torch.ones(6, 4), torch.ones(3).long())",
     "torch.nn.functional.nll_loss(torch.ones(6, 4, 2), torch.ones(3, 2).long())",
+    "torch.conv2d(torch.ones(1, 2, 3, 3).half(), torch.ones(2, 2, 3, 3), torch.ones(2))",
+    "torch.conv1d(torch.ones(1, 2, 3), torch.ones(2, 2, 3).double())",
+    "torch.nn.functional.kl_div(torch.ones(2, 3), torch.ones(4), reduction='sum')",
+    "torch.nn.functional.unfold(torch.ones(1, 1, 4, 2), (2, 3), dilation=2)",
+    "torch.nn.functional.fold(torch.ones(1, 4, 4), (3, 3), 3)",
+    "torch.nn.functional.fold(torch.ones(1, 4, 5), (3, 3), 2)",
+    "torch.linalg.solve(torch.ones(2, 2, 2), torch.ones(3, 2))", "torch.linalg.solve(torch.eye(2), torch.ones(3))",
+    "torch.nanquantile(torch.ones(3), 2.0)",
 ])
 def test_refusals_as_torch_words_them(call):
     with pytest.raises((TypeError, ValueError, RuntimeError)) as theirs:

@@ -343,6 +343,8 @@ WRONG = {
         lib.ones(2, 2), lib.ones((), dtype=lib.int32), lib.ones(2, 2)),
     "index_reduce of a slice that is not there": lambda lib: lib.ones(3).index_reduce(
         0, lib.tensor([5]), lib.ones(1), "amax"),
+    "index_reduce of such a slice of a batch": lambda lib: lib.vmap(
+        lambda x, i: x.index_reduce(0, i, x[:1], "amax"))(lib.ones(2, 3), lib.tensor([[5], [0]])),
     "tensordot sizes": lambda lib: lib.tensordot(lib.ones(2, 3), lib.ones(2, 3), dims=([0], [1])),
     "matrix_norm of a vector": lambda lib: lib.linalg.matrix_norm(lib.ones(3)),
     "matrix_norm order": lambda lib: lib.linalg.matrix_norm(lib.ones(3, 3), 3),

@@ -221,6 +221,7 @@ cdef str cpp_type_name(ScalarType dtype)                               # the C++
 
 # Checks: each raises torch's error or returns 0.
 cdef int check_alpha(ScalarType result_dtype, const Scalar *alpha) except -1
+cdef int check_addr(ScalarType result_dtype, const Scalar *beta, const Scalar *alpha) except -1
 cdef int check_subtract(TensorBase self, TensorBase other) except -1
 cdef int check_subtract_scalar(TensorBase self, const Scalar *other) except -1
 cdef int check_negative(ScalarType dtype) except -1
@@ -235,6 +236,8 @@ cdef int check_zero_numel_dim(TensorBase self, int64_t dim, str op) except -1
 cdef int check_where_condition(ScalarType dtype) except -1
 cdef int check_clamp_bounds(ScalarType dtype, bint low, bint high) except -1
 cdef int check_addmm_kernel(TensorBase self) except -1
+cdef int check_addmm_numbers(TensorBase a, TensorBase b, const Scalar *beta, const Scalar *alpha) except -1
+cdef int check_addmv_numbers(TensorBase a, TensorBase b, const Scalar *beta, const Scalar *alpha) except -1
 cdef int check_not_complex(ScalarType dtype, str words) except -1
 cdef int check_dtype_not_complex(ScalarType dtype, str words) except -1
 cdef int raise_not_implemented(str kernel, ScalarType dtype) except -1      # torch's error of a kernel without it
@@ -259,6 +262,8 @@ cdef int check_abs(ScalarType dtype) except -1
 cdef int check_abs_in_place(ScalarType dtype) except -1
 cdef int check_addmm_self(TensorBase self, TensorBase mat2) except -1
 cdef int check_optional_scalar_overflow(ScalarType dtype, const Scalar *number) except -1
+cdef int check_filled(TensorBase self, const Scalar *number) except -1
+cdef int check_scattered(TensorBase self, TensorBase index, const Scalar *number) except -1
 cdef int check_addmm_factors(TensorBase a, TensorBase b) except -1
 cdef int check_mm_dtypes(TensorBase a, TensorBase b) except -1
 cdef int check_pow(TensorBase self, const Scalar *exponent) except -1

@@ -363,6 +363,22 @@ cdef int check_alpha(ScalarType result_dtype, const Scalar *alpha) except -1:
     return check_scalar_overflow(alpha, result_dtype)
 
 
+cdef int check_addr(ScalarType result_dtype, const Scalar *beta, const Scalar *alpha) except -1:
+    """Refuses numbers whose kind is higher than the result's, and numbers that overflow its dtype."""
+    check_addr_kind(result_dtype, beta, "beta")
+    check_addr_kind(result_dtype, alpha, "alpha")
+    check_scalar_overflow(beta, result_dtype)
+    return check_scalar_overflow(alpha, result_dtype)
+
+
+cdef int check_addr_kind(ScalarType result_dtype, const Scalar *number, str name) except -1:
+    if number.kind == BOOL_KIND and result_dtype != Bool:
+        raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+    if number.kind >= FLOAT_KIND and KIND[<int>result_dtype] < FLOAT_KIND:
+        raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    return 0
+
+
 cdef int check_subtract(TensorBase self, TensorBase other) except -1:
     """Refuses bool."""
     if self.dtype == Bool and other.dtype == Bool:
@@ -546,6 +562,30 @@ cdef int check_addmm_kernel(TensorBase self) except -1:
     return check_kernel_not_bool(self.dtype, "addmm") if self.numel else 0
 
 
+cdef int check_addmm_numbers(TensorBase a, TensorBase b, const Scalar *beta, const Scalar *alpha) except -1:
+    """Refuses bool, and numbers that do not fit the precision of the sum; without factors only a complex beta."""
+    return check_numbers_of_sum(a, b, opmath(a.dtype), beta, alpha)
+
+
+cdef int check_addmv_numbers(TensorBase a, TensorBase b, const Scalar *beta, const Scalar *alpha) except -1:
+    """As check_addmm_numbers; the numbers must fit the dtype."""
+    return check_numbers_of_sum(a, b, a.dtype, beta, alpha)
+
+
+cdef int check_numbers_of_sum(TensorBase a, TensorBase b, ScalarType dtype, const Scalar *beta,
+                              const Scalar *alpha) except -1:
+    check_addmm_kernel(a)
+    if a.device_type == META:
+        return 0
+    if a.numel and b.numel:
+        check_scalar_overflow(beta, dtype)
+        return check_scalar_overflow(alpha, dtype)
+    if beta.kind == COMPLEX_KIND and KIND[<int>dtype] < COMPLEX_KIND:
+        raise RuntimeError(f"result type {'ComplexDouble' if dtype == Double else 'ComplexFloat'} can't be cast to the "
+                           f"desired output type {dtype_name(a.dtype)}")
+    return 0
+
+
 cdef int check_out_dtype(TensorBase out, ScalarType dtype) except -1:
     """out= must have this dtype."""
     if out.dtype != dtype:
@@ -636,6 +676,16 @@ cdef int check_abs_in_place(ScalarType dtype) except -1:
 cdef int check_optional_scalar_overflow(ScalarType dtype, const Scalar *number) except -1:
     """The number, where it is given, must fit the dtype."""
     return 0 if number == NULL else check_scalar_overflow(number, dtype)
+
+
+cdef int check_filled(TensorBase self, const Scalar *number) except -1:
+    """The number must fit the dtype; on the meta device nothing is written."""
+    return 0 if self.device_type == META else check_scalar_overflow(number, self.dtype)
+
+
+cdef int check_scattered(TensorBase self, TensorBase index, const Scalar *number) except -1:
+    """As check_filled where there are indices."""
+    return check_filled(self, number) if index.numel else 0
 
 
 cdef int check_clamp_bounds(ScalarType dtype, bint low, bint high) except -1:

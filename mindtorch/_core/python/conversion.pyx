@@ -28,7 +28,7 @@ from mindtorch._core.tensor.dtype cimport (
 )
 from mindtorch._core.tensor.tensor cimport (
     BACKENDS, CONJUGATED, CPU, MAX_DIMS, SIZE_CLASS, Shape, Storage, copy_data, device, device_of, empty_like_tensor,
-    empty_tensor, make_tensor, require_backend, resolve_device,
+    empty_tensor, make_tensor, require_backend, resolve_device, shape_list,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
 
@@ -242,6 +242,8 @@ cdef int check_scalar_overflow(const Scalar *value, ScalarType dtype) except -1:
     if value.kind == INT_KIND and 0 <= value.integer <= 100:                # it fits every dtype
         return 0
     if isfinite(value.real) and fabs(value.real) > max_finite(dtype):
+        raise_overflow(dtype)
+    if value.kind == COMPLEX_KIND and isfinite(value.imag) and fabs(value.imag) > max_finite(dtype):
         raise_overflow(dtype)
     if is_float8(dtype) and value.kind == FLOAT_KIND and not fits_float8(value.real, dtype):
         raise_overflow(dtype)
@@ -534,6 +536,13 @@ cdef int parse_list(object value, Shape *out, const char *function, const char *
     if not isinstance(value, (list, tuple)):
         raise_wrong_type(value, function, argument, position, "tuple of ints")
     return parse_sequence(value, out, function, argument, position)
+
+
+def parse_int_list(value, str function, str argument, int position):
+    """The ints of a list or tuple, for functions in Python; TypeError as the parser raises it."""
+    cdef Shape shape
+    parse_list(value, &shape, function.encode(), argument.encode(), position)
+    return shape_list(&shape)
 
 
 cdef int parse_optional_ints(object value, bint takes_int, Shape *out, const char *function, const char *argument,

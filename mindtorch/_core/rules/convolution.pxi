@@ -1,7 +1,8 @@
 # Rules of convolutions, and of windows as columns. Lists have an entry for each dimension of the image.
 from libc.stdint cimport int64_t
 
-from mindtorch._core.tensor.dtype cimport ScalarType, dtype_name
+from mindtorch._core.operators.operator cimport cpp_type_name
+from mindtorch._core.tensor.dtype cimport dtype_name
 from mindtorch._core.tensor.tensor cimport META, Shape
 
 
@@ -26,9 +27,11 @@ cdef int check_convolution(TensorBase input, TensorBase weight, TensorBase bias,
                            int64_t groups) except -1:
     """Refuses wrong dimensions, dtypes that differ, and strides, paddings and dilations out of range."""
     cdef int dims = weight.ndim - 2
-    check_conv_dtype(input.dtype, weight.dtype, "weight")
-    if bias is not None:
-        check_conv_dtype(input.dtype, bias.dtype, "bias")
+    if bias is not None and bias.dtype != input.dtype:
+        raise RuntimeError(f"Input type ({cpp_type_name(input.dtype)}) and bias type ({cpp_type_name(bias.dtype)}) "
+                           "should be the same")
+    if weight.dtype != input.dtype:
+        raise RuntimeError(f"expected scalar type {dtype_name(input.dtype)} but found {dtype_name(weight.dtype)}")
     check_conv_list(stride, "stride", dims)
     check_conv_list(padding, "padding", dims)
     check_conv_list(dilation, "dilation", dims)
@@ -47,12 +50,6 @@ cdef int check_convolution(TensorBase input, TensorBase weight, TensorBase bias,
         # torch gives a line a second dimension
         raise RuntimeError("Only zero batch or zero channel inputs are supported, but got input shape: "
                            f"{size_text(input) if dims > 1 else [input.sizes[0], input.sizes[1], 1, input.sizes[2]]}")
-    return 0
-
-
-cdef int check_conv_dtype(ScalarType input, ScalarType other, str name) except -1:
-    if input != other:
-        raise RuntimeError(f"Input type ({dtype_name(input)}) and {name} type ({dtype_name(other)}) should be the same")
     return 0
 
 
@@ -135,25 +132,23 @@ cdef int im2col(Shape *shape, TensorBase self, const Shape *kernel_size, const S
                 const Shape *stride) except -1:
     """(batch, channels * window, windows): a column for each window."""
     cdef int lead = self.ndim - 2, i
-    cdef int64_t windows = 1, elements = 1, count
+    cdef int64_t counts[2]
     if self.ndim != 3 and self.ndim != 4:
         raise RuntimeError(f"Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
                            f"dimensions for input, but got: {size_text(self)}")
     for i in range(2):
-        count = floor_div(self.sizes[lead + i] + 2 * padding.sizes[i] - dilation.sizes[i] * (kernel_size.sizes[i] - 1)
-                          - 1, stride.sizes[i]) + 1
-        if count < 1:
-            raise RuntimeError(
-                f"Given input with spatial size {tuple([self.sizes[lead], self.sizes[lead + 1]])}, kernel_size="
-                f"{tuple(shape_list(kernel_size))}, dilation={tuple(shape_list(dilation))}, padding="
-                f"{tuple(shape_list(padding))}, stride={tuple(shape_list(stride))}, calculated shape of the array of "
-                "sliding blocks is too small, but its components must be at least one.")
-        windows *= count
-        elements *= kernel_size.sizes[i]
+        counts[i] = floor_div(self.sizes[lead + i] + 2 * padding.sizes[i] - dilation.sizes[i]
+                              * (kernel_size.sizes[i] - 1) - 1, stride.sizes[i]) + 1
+    if counts[0] < 1 or counts[1] < 1:
+        raise RuntimeError(
+            f"Given input with spatial size {tuple([self.sizes[lead], self.sizes[lead + 1]])}, kernel_size="
+            f"{tuple(shape_list(kernel_size))}, dilation={tuple(shape_list(dilation))}, padding="
+            f"{tuple(shape_list(padding))}, calculated shape of the array of sliding blocks as ({counts[0]}, "
+            f"{counts[1]}), but its components must be at least one.")
     shape.ndim = self.ndim - 1
     shape.sizes[0] = self.sizes[0]
-    shape.sizes[lead - 1] = self.sizes[lead - 1] * elements
-    shape.sizes[lead] = windows
+    shape.sizes[lead - 1] = self.sizes[lead - 1] * kernel_size.sizes[0] * kernel_size.sizes[1]
+    shape.sizes[lead] = counts[0] * counts[1]
     return 0
 
 
@@ -168,10 +163,6 @@ cdef int col2im(Shape *shape, TensorBase self, const Shape *output_size, const S
     """(batch, channels, *output_size) of columns (batch, channels * window, windows)."""
     cdef int64_t elements = kernel_size.sizes[0] * kernel_size.sizes[1]
     cdef int channels = self.ndim - 2
-    if self.sizes[channels] % elements:
-        raise RuntimeError(
-            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
-            f"input.size(1)={self.sizes[channels]} and kernel_size=({kernel_size.sizes[0]}, {kernel_size.sizes[1]}).")
     shape.ndim = self.ndim + 1
     shape.sizes[0] = self.sizes[0]
     shape.sizes[channels] = self.sizes[channels] // elements
@@ -207,6 +198,10 @@ cdef int check_col2im(TensorBase self, const Shape *output_size, const Shape *ke
         raise RuntimeError(f"It is expected output_size equals to 2, but got size {output_size.ndim}")
     check_im2col(kernel_size, dilation, padding, stride)
     check_col2im_input(self)
+    if self.sizes[self.ndim - 2] % (kernel_size.sizes[0] * kernel_size.sizes[1]):
+        raise RuntimeError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={self.sizes[self.ndim - 2]} and kernel_size={tuple(shape_list(kernel_size))}.")
     given = self.sizes[self.ndim - 1]
     for i in range(2):
         counts[i] = floor_div(output_size.sizes[i] + 2 * padding.sizes[i] - dilation.sizes[i]

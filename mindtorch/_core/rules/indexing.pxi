@@ -151,7 +151,12 @@ cdef int check_index_add(TensorBase self, int64_t dim, TensorBase index, TensorB
         raise RuntimeError(f"index_add_(): self ({dtype_name(self.dtype)}) and source ({dtype_name(source.dtype)}) "
                            "must "
                            "have the same scalar type")
-    along = source.sizes[wrap_dim(dim, source.ndim)] if source.ndim else 1
+    if dim and dim >= source.ndim:
+        raise RuntimeError(f"index_add_(): Indexing dim {dim} is out of bounds of the source tensor with dim "
+                           f"{source.ndim}")
+    if source.ndim == 0 and index.numel != 1:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    along = source.sizes[dim] if source.ndim else 1
     if index.numel != along:
         raise RuntimeError(f"index_add_(): Number of indices ({index.numel}) should be equal to source.size(dim): "
                            f"({along}), for dim: {dim}")
@@ -454,6 +459,13 @@ cdef int nonzero_shape(Shape *shape, TensorBase self) except -1:
     shape.ndim = 2
     shape.sizes[0] = self.numel
     shape.sizes[1] = self.ndim
+    return 0
+
+
+cdef int nonzero_strides(Shape *strides, TensorBase self) except -1:
+    """(1, rows): by columns, also where there are no rows."""
+    strides.sizes[1] = strides.sizes[0]
+    strides.sizes[0] = 1
     return 0
 
 

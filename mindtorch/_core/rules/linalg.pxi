@@ -134,8 +134,10 @@ cdef int linalg_solve(Shape *shape, TensorBase a, TensorBase b, bint left) excep
 
 
 cdef int raise_incompatible_shapes(str op, TensorBase a, TensorBase b, bint left) except -1:
+    cdef int64_t rows = num_rows(b) if b.ndim > 1 else b.numel
+    cdef int64_t columns = num_columns(b) if b.ndim > 1 else 1
     raise RuntimeError(f"{op}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
-                       f"({shape_text(a.ndim, a.sizes)} and {shape_text(b.ndim, b.sizes)})")
+                       f"({num_rows(a)}x{num_columns(a)} and {rows}x{columns})")
 
 
 cdef int triangular_solve(Shape *shape, TensorBase b, TensorBase a) except -1:
@@ -303,8 +305,11 @@ cdef int check_one_dtype(TensorBase a, TensorBase b, str op) except -1:
     return 0
 
 
-cdef int check_ldl_pivots(TensorBase factors, TensorBase pivots) except -1:
-    """The pivots must be integers of the shape LD.shape[:-1]."""
+cdef int check_ldl_solve(TensorBase factors, TensorBase pivots, TensorBase B) except -1:
+    """B must have rows and columns; the pivots must be integers of the shape LD.shape[:-1]."""
+    if B.ndim == 0:
+        raise IndexError("Dimension specified as -2 but tensor has no dimensions")
+    wrap_dim(-2, B.ndim)
     if KIND[<int>pivots.dtype] != INT_KIND:
         raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {dtype_name(pivots.dtype)}")
     if pivots.ndim != factors.ndim - 1 or memcmp(pivots.sizes, factors.sizes, pivots.ndim * sizeof(int64_t)) != 0:

@@ -1,7 +1,7 @@
 # Rules of padding.
-from mindtorch._core.operators.operator cimport Argument, raise_not_implemented
+from mindtorch._core.operators.operator cimport Argument, check_filled, raise_not_implemented
 from mindtorch._core.rules.infer cimport is_channels_last, operand_order_strides, same_shape
-from mindtorch._core.tensor.dtype cimport Bool
+from mindtorch._core.tensor.dtype cimport Bool, Scalar
 from mindtorch._core.tensor.tensor cimport Shape
 
 
@@ -41,13 +41,15 @@ cdef int pad_strides(Shape *strides, TensorBase self, const Shape *padding) exce
     return 0
 
 
-cdef int check_cut(TensorBase self, const Shape *padding) except -1:
-    """Negative padding takes away at one end what is there before anything is added at the other."""
+cdef int check_constant_pad(TensorBase self, const Shape *padding, const Scalar *value) except -1:
+    """Negative padding takes away at one end what is there before anything is added, which must fit the dtype."""
     cdef int i
+    cdef bint grows = False
     for i in range(padding.ndim):
         if padding.sizes[i] < 0 and self.sizes[self.ndim - 1 - i // 2] + padding.sizes[i] < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
-    return 0
+        grows = grows or padding.sizes[i] > 0
+    return check_filled(self, value) if grows else 0
 
 
 cdef int check_pad(TensorBase self, const Shape *padding, bint reflect) except -1:

@@ -130,10 +130,10 @@ cdef int check_random_full_range(TensorBase self) except -1:
 
 cdef int check_exponential(TensorBase self, double rate) except -1:
     """`rate` must be positive, and the dtype a float, unless there are no elements."""
-    if self.numel == 0:
-        return 0
     if not rate > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
+    if self.numel == 0:
+        return 0
     if KIND[<int>self.dtype] != FLOAT_KIND:
         raise RuntimeError("Exponential distribution is a continuous probability distribution. dtype must be a "
                            f"floating point but you specified {dtype_name(self.dtype)}")

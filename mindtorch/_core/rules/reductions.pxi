@@ -31,8 +31,8 @@ cdef int check_variance(ScalarType dtype, str name) except -1:
 
 
 cdef int check_cumulative_not_bool(TensorBase self, ScalarType dtype, str op) except -1:
-    """Refuses bool, except for 0-d tensors, whose result is a copy."""
-    if dtype == Bool and self.ndim:
+    """Refuses bool, except for 0-d tensors, whose result is a copy, and where nothing is computed."""
+    if dtype == Bool and self.ndim and self.numel and self.device_type != META:
         raise_not_implemented(op, dtype)
     return 0
 

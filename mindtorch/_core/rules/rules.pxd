@@ -64,6 +64,7 @@ cdef int index_strides(Shape *strides, TensorBase self, list indices) except -1
 cdef int index_shape(Shape *shape, TensorBase self, list indices) except -1
 cdef int broadcast_numel(Shape *shape, TensorBase self, TensorBase mask) except -1
 cdef int nonzero_shape(Shape *shape, TensorBase self) except -1
+cdef int nonzero_strides(Shape *strides, TensorBase self) except -1
 cdef int one_hot(Shape *shape, TensorBase self, int64_t num_classes) except -1
 # Where the dimensions that indices make begin in the result, how many they are, and their sizes.
 cdef int index_dims(Shape *shape, TensorBase self, list indices, int *place) except -1
@@ -139,7 +140,7 @@ cdef int check_square(TensorBase a, str op) except -1
 cdef int check_cholesky_solve(TensorBase b, TensorBase factor) except -1
 cdef int check_lu_pivots(TensorBase lu, TensorBase pivots, bint unpack_pivots) except -1
 cdef int check_one_dtype(TensorBase a, TensorBase b, str op) except -1
-cdef int check_ldl_pivots(TensorBase factors, TensorBase pivots) except -1
+cdef int check_ldl_solve(TensorBase factors, TensorBase pivots, TensorBase B) except -1
 cdef int check_norm(TensorBase self, const Scalar *ord, const Shape *dim, ScalarType dtype) except -1
 cdef int check_qr_mode(object mode) except -1
 cdef int check_uplo(object UPLO) except -1
@@ -189,7 +190,7 @@ cdef int check_max_pool_backward(TensorBase grad_output, TensorBase self, Tensor
 # padding
 cdef int pad_shape(Shape *shape, TensorBase self, const Shape *padding) except -1
 cdef int pad_strides(Shape *strides, TensorBase self, const Shape *padding) except -1
-cdef int check_cut(TensorBase self, const Shape *padding) except -1
+cdef int check_constant_pad(TensorBase self, const Shape *padding, const Scalar *value) except -1
 cdef int check_pad(TensorBase self, const Shape *padding, bint reflect) except -1
 
 # resampling

@@ -330,6 +330,8 @@ cdef ScalarType parse_result_dtype(object dtype, object out, ScalarType otherwis
         return require_dtype(dtype, otherwise, function, b"dtype")
     code = require_tensor(out, function, b"out").dtype
     if needs_gradient(<TensorBase>out):
+        if function in (b"empty", b"randn"):
+            raise RuntimeError("cannot resize variables that require grad")
         should_record(<TensorBase>out, f"aten::{function.decode()}")        # refuses out=
     if require_dtype(dtype, code, function, b"dtype") != code:
         raise RuntimeError(f"dtype {dtype_name(require_dtype(dtype, code, function, b'dtype'))} does not match dtype "
@@ -340,6 +342,8 @@ cdef ScalarType parse_result_dtype(object dtype, object out, ScalarType otherwis
 
 cpdef TensorBase with_requires_grad(TensorBase made, object wanted):
     if wanted is False or wanted is None:
+        if made.autograd is not None and made.is_leaf:          # it is out=, and torch sets the flag of that too
+            made.requires_grad_(False)
         return made
     if wanted is not True:
         raise TypeError(f"argument 'requires_grad' must be bool, not {type(wanted).__name__}")

@@ -18,7 +18,8 @@ from mindtorch._core.tensor.dtype cimport ITEMSIZE, Bool, Long, UInt16, UInt64
 
 
 # The first DEVICE_TYPES have a backend. The others torch knows: programs ask whether a tensor is there.
-cdef tuple DEVICE_NAMES = ("cpu", "npu", "meta", "cuda", "mps", "xpu")
+cdef tuple DEVICE_NAMES = ("cpu", "npu", "meta", "cuda", "mps", "xpu", "mtia", "hpu", "xla", "hip", "ipu", "lazy",
+                           "maia", "vulkan", "ve", "fpga", "mkldnn", "ideep", "opencl", "opengl")
 cdef enum:
     MAX_DEVICE_INDEX = 2147483647
 cdef object CUDA_NOTICE = None        # where "cuda" is read as "npu": a function that says so; called once
@@ -68,12 +69,12 @@ cdef class device:
         if not isinstance(name, str):
             shown = "torch.device" if isinstance(name, device) else type(name).__name__
             raise TypeError(f"device(): argument 'type' (position 1) must be str, not {shown}")
-        if not isinstance(index, int) or isinstance(index, bool):
+        if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
             raise TypeError(f"device(): argument 'index' (position 2) must be int, not {type(index).__name__}")
         parse_device_string(name, &self.type_code, &self.given_index)
         if self.given_index >= 0:
             raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {name}")
-        self.given_index = check_device_index(index)
+        self.given_index = -1 if index is None else check_device_index(index)
         return 0
 
     @property
@@ -144,7 +145,7 @@ cdef int parse_device_string(str text, int *type_code, int *index) except -1:
     name, colon, digits = text.partition(":")
     if name not in DEVICE_NAMES:
         letters = name.replace("_", "")
-        if name.startswith(DEVICE_NAMES) or not (letters.isascii() and letters.isalpha()):
+        if not (letters.isascii() and letters.isalpha()):
             raise RuntimeError(f"Invalid device string: '{text}'")
         known = ", ".join(DEVICE_NAMES[:DEVICE_TYPES])
         raise RuntimeError(f"Expected one of {known} device type at start of device string: {name}")
@@ -296,7 +297,7 @@ cdef int resolve_device(object device_or_none, int *type_code, int *index) excep
 
 
 cdef int raise_no_such_device(str name) except -1:
-    if name in ("cuda", "xpu"):
+    if name in ("cuda", "xpu", "mtia"):
         raise AssertionError(f"Torch not compiled with {name.upper()} enabled")
     known = ", ".join(DEVICE_NAMES[:DEVICE_TYPES])
     raise NotImplementedError(f"mindtorch has no tensors on device '{name}', only on {known}")

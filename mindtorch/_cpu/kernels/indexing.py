@@ -9,7 +9,9 @@ def _checked(index, dim, size, error=IndexError, least=None):
     """Indices within range; negative ones down to `least` (default: -size)."""
     wrong = (index < (-size if least is None else least)) | (index >= size)
     if np.any(wrong):
-        raise error(f"index {index[wrong].flat[0]} is out of bounds for dimension {dim} with size {size}")
+        found = error(f"index {index[wrong].flat[0]} is out of bounds for dimension {dim} with size {size}")
+        found.out_of_bounds = True              # for index_reduce, which calls a scatter, and has words of its own
+        raise found
     return index
 
 

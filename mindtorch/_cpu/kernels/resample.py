@@ -138,6 +138,8 @@ def pad_backward(grad, shape, padding, rule):
 
 def pad_constant(x, padding, value):
     """Negative padding takes elements away."""
+    if not x.ndim:
+        return x                # NumPy pads no numbers
     pairs = [(0, 0)] * (x.ndim - len(padding or ()) // 2) + [
         (padding[i], padding[i + 1]) for i in range(len(padding or ()) - 2, -1, -2)]
     kept = tuple(slice(max(-before, 0), size - max(-after, 0)) for size, (before, after) in

@@ -1,13 +1,16 @@
 """CPU kernels of the rows of statistics.toml. `dim` is a tuple of dimensions, None for all of them."""
 import numpy as np
 
+# The precision of sums, as in torch: no square of float32 overflows, or vanishes.
+_DOUBLE = {"f": np.float64, "c": np.complex128}
+
 
 def _count(x, dim):
     return x.size if dim is None else int(np.prod([x.shape[d] for d in dim], dtype=np.int64))
 
 
 def _mean(x, dim):
-    return np.divide(np.sum(x, axis=dim, keepdims=True), x.dtype.type(_count(x, dim)))
+    return np.divide(np.sum(x, axis=dim, keepdims=True, dtype=_DOUBLE[x.dtype.kind]), _count(x, dim))
 
 
 def _squeeze_reduced(x, dim, keepdim):
@@ -19,9 +22,13 @@ def variance(x, dim, correction, keepdim):
     """Squared distances from the mean, over the count less `correction` (1 where None), never below 0."""
     axes = range(x.ndim) if dim is None else [axis % x.ndim for axis in dim]
     first = x[tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(x.ndim))]
-    distance = x - first            # so that equal elements have none
+    distance = np.asarray(np.subtract(x, first, dtype=_DOUBLE[x.dtype.kind]))   # so that equal elements have none
     distance -= _mean(distance, dim)
-    total = np.sum(np.square(distance.real) + np.square(distance.imag), axis=dim, keepdims=keepdim)
+    if x.dtype.kind == "c":
+        squares = np.square(distance.real) + np.square(distance.imag)
+    else:
+        squares = np.square(distance, out=distance)
+    total = np.sum(squares, axis=dim, keepdims=keepdim)
     return np.divide(total, max(_count(x, dim) - (1 if correction is None else correction.real), 0))
 
 

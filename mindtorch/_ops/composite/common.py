@@ -1,5 +1,6 @@
 """Device-neutral operators written with other operators."""
 import functools
+import inspect
 
 from mindtorch._core import hooks
 from mindtorch._core._gen.namespace import ATEN as _ATEN
@@ -22,11 +23,12 @@ def _require_tensors(function, **values):
                             f"not {type(value).__name__}")
 
 
-def require_list(tensors):
-    """TypeError for the first of a list of tensors that is none."""
+def require_list(tensors, argument=0):
+    """TypeError for the first of a list of tensors that is none; `argument` is the list's place among the arguments."""
     for place, value in enumerate(tensors):
         if not isinstance(value, TensorBase):
-            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(value).__name__}")
+            raise TypeError(f"expected Tensor as element {place} in argument {argument}, but got "
+                            f"{type(value).__name__}")
 
 
 # dtype -> its name as a scalar type, and that of its C++ type: messages have the one or the other.
@@ -163,6 +165,8 @@ def with_out(function=None, *, same_dtype=False, columns="always"):
 
     @functools.wraps(function)
     def wrapper(*args, out=None, **options):
+        if isinstance(out, (tuple, list)):
+            require_list(out, len(inspect.signature(function).parameters))
         result = function(*args, **options)
         if out is None:
             return result

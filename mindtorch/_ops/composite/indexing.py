@@ -63,7 +63,7 @@ def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
     try:
         return self.scatter_reduce_(dim, positions, source, reduce, include_self=include_self)
     except RuntimeError as error:
-        if "is out of bounds for dimension" in str(error):
+        if hasattr(error, "out_of_bounds"):
             raise IndexError("index out of range in self") from None
         raise
 

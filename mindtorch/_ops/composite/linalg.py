@@ -381,7 +381,7 @@ def matrix_rank(input, tol=None, hermitian=False, *, atol=None, rtol=None):
     _refuse_complex_tolerances("torch.linalg.matrix_rank", atol=atol if tol is None else tol, rtol=rtol)
     if tol is not None:
         atol, rtol = tol, 0.0
-    if 0 in input.shape[-2:]:
+    if not input.numel():           # whatever the tolerances
         return _zeros(input.shape[:-2], dtype=int64, device=input.device)
     values = _ATEN["linalg_eigvalsh"](input.detach()).abs() if hermitian else svdvals(input.detach())
     return (values > _tolerance(values, input.shape, atol, rtol)).sum(-1)

@@ -5,6 +5,7 @@ from math import prod
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy, without_autocast
+from mindtorch._core.python.conversion import parse_int_list
 from mindtorch._core.python.torch_function import overridable
 from mindtorch._core.rules.infer import resize_output
 from mindtorch._core.tensor.attributes import drop_base
@@ -142,13 +143,7 @@ def _contracted(a, b, dims):
         return list(range(a.dim() - dims, a.dim())), list(range(dims))
     one, other = dims
     for position, name, each in ((3, "dims_self", one), (4, "dims_other", other)):
-        if not isinstance(each, (list, tuple)):
-            raise TypeError(f"tensordot(): argument '{name}' (position {position}) must be tuple of ints, not "
-                            f"{type(each).__name__}")
-        for place, d in enumerate(each):            # torch tests the first for being a bool, not the others
-            if not isinstance(d, int) or (isinstance(d, bool) and not place):
-                raise TypeError(f"tensordot(): argument '{name}' (position {position}) must be tuple of ints, but "
-                                f"found element of type {type(d).__name__} at pos {place}")
+        parse_int_list(each, "tensordot", name, position)
     if len(one) != len(other):
         raise RuntimeError("both dimension lists should have same length")
     return list(one), list(other)

@@ -7,7 +7,7 @@ from mindtorch._core._gen.namespace import METHODS as _OPS
 from mindtorch._core.rules.infer import resize_output
 from mindtorch._core.tensor.dtype import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
 from mindtorch._core.tensor.dtype import bool as bool_
-from mindtorch._core.tensor.factories import empty, empty_like
+from mindtorch._core.tensor.factories import empty, empty_like, zeros
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import _require_tensors
 
@@ -54,7 +54,8 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, **options):
                             f"{type(std).__name__}), but expected one of:\n * (float mean, float std, tuple of ints "
                             "size, *, torch.Generator generator = None, Tensor out = None)\n")
         requires_grad = options.pop("requires_grad", False)
-        made = _normal_(empty(size, out=out, **options), mean, std, generator=generator)
+        made = empty(size, **options) if out is None else zeros(size, out=out, **options)
+        _normal_(made, mean, std, generator=generator)
         return made.requires_grad_() if requires_grad else made
     _check_deviation(std)
     mean, std = (value.detach() if isinstance(value, TensorBase) else value for value in (mean, std))

@@ -98,7 +98,7 @@ def _check_quantile(name, input, q, interpolation):
 def _quantile(name, input, q, dim, keepdim, interpolation, ignore_nan):
     if not isinstance(q, TensorBase):
         if not 0 <= q <= 1:
-            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
+            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
         q = input.new_tensor(q)
     _check_quantile(name, input, q, interpolation)
     lines = input.reshape(-1) if dim is None else (input if input.dim() else input.reshape(1)).movedim(dim, -1)

@@ -27,7 +27,12 @@ def matmul_by_sums(A, B):
 
 
 def add_scaled(self, product, beta, alpha):
-    """beta self + alpha product. Where beta is 0, NaN and infinities in `self` do not count."""
+    """beta self + alpha product. Where beta is 0, NaN and infinities in `self` do not count.
+
+    Beside integers beta and alpha lose their fractions.
+    """
+    if not (product.is_floating_point() or product.is_complex()):
+        beta, alpha = int(beta), int(alpha)
     product = product if alpha == 1 else product * alpha
     return product if beta == 0 else product + self * beta
 

@@ -107,10 +107,8 @@ SIM_INLINE float tanh(float x) {
   return std::copysign(result, x);
 }
 
-SIM_INLINE float sigmoid(float x) {
-  const float power = exp(-std::fabs(x));
-  return (x < 0.0f ? power : 1.0f) / (1.0f + power);
-}
+/* 0 below -88.7, where the exponential overflows, as torch's. */
+SIM_INLINE float sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }
 
 /* exp(x^2) erfc(x) for x from 0 on; beyond 30, its value at 30. With t = 1 / (1 + x / 2), it is t times a polynomial of
  * 1 - t. A fit as above, with an error below 5e-8. */
