@@ -408,7 +408,7 @@ class Module(ModuleHooks, ModuleState):
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """torch.compile for this module: does nothing."""
         from mindtorch.compiler import compile
-        compile(self, *args, **kwargs)
+        compile(self.forward, *args, **kwargs)
 
     def _replicate_for_data_parallel(self):
         """A module with the same attributes whose parameters, buffers and modules can be changed apart."""
