@@ -233,7 +233,8 @@ def _wanted_by_name(parameter, overloads, value):
     annotation = parameter.annotation
     kinds = [argument.type for schema in overloads for argument in schema.arguments
              if argument.name in (parameter.name, _NAMES.get(parameter.name))]
-    fits = any(_fits(kind, value) for kind in kinds) or (isinstance(value, (list, tuple)) and None in value)
+    fits = any(_fits(kind, value) for kind in kinds) or (
+        isinstance(value, (list, tuple)) and any(part is None for part in value))
     if (annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")) == "Tensor":
         return None if fits or isinstance(value, TensorBase) else "Tensor"
     is_handed_on = parameter.default in (None, parameter.empty) or any(_fits(kind, parameter.default) for kind in kinds)
