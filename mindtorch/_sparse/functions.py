@@ -37,7 +37,8 @@ def _convert_indices_from_coo_to_csr(input, size, *, out_int32=False, out=None):
     if size < 0:
         raise RuntimeError(f"size {size} is negative")
     _require_integers("convert_indices_from_coo_to_csr", input)
-    return to_out("_convert_indices_from_coo_to_csr", compress(input.long(), size).to(int32 if out_int32 else int64), out)
+    found = compress(input.long(), size).to(int32 if out_int32 else int64)
+    return to_out("_convert_indices_from_coo_to_csr", found, out)
 
 
 def _convert_indices_from_csr_to_coo(crow_indices, col_indices, *, out_int32=False, transpose=False, out=None):

@@ -86,7 +86,8 @@ def grouped(t):
 
 def initialised(t):
     init, found = t.nn.init, []
-    for name, *args in (("uniform", 1, 2), ("normal", 1., 2.), ("trunc_normal", 0., 1., -.5, .5), ("fill", 3), ("zero",)):
+    for name, *args in (("uniform", 1, 2), ("normal", 1., 2.), ("trunc_normal", 0., 1., -.5, .5), ("fill", 3),
+                        ("zero",)):
         t.manual_seed(0)
         found.append(getattr(init, f"_no_grad_{name}_")(t.nn.Parameter(t.ones(3)), *args).tolist())
     return found
