@@ -150,7 +150,7 @@ cdef TensorBase on_device_of(TensorBase index, TensorBase view):
 
 
 cdef list expand_masks(TensorBase view, list indices, bint written):
-    """Index tensors on the view's device, masks replaced by positions; handlers of the view get the masks, as torch's."""
+    """Index tensors on the device of the view, masks replaced by positions; handlers get the masks, as in torch."""
     cdef list result = []
     cdef TensorBase index
     cdef int i, at
