@@ -176,8 +176,9 @@ _LAZY_NAMES |= dict.fromkeys((
     "_validate_sparse_compressed_tensor_args", "_validate_sparse_coo_tensor_args", "_validate_sparse_csc_tensor_args",
     "_validate_sparse_csr_tensor_args"), "_sparse.constructors")
 _LAZY_NAMES |= dict.fromkeys((
-    "ccol_indices_copy", "col_indices_copy", "crow_indices_copy", "dsmm", "hsmm", "hspmm", "indices_copy",
-    "resize_as_sparse_", "row_indices_copy", "saddmm", "smm", "spmm", "sspaddmm", "values_copy"), "_sparse.functions")
+    "_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo", "ccol_indices_copy", "col_indices_copy",
+    "crow_indices_copy", "dsmm", "hsmm", "hspmm", "indices_copy", "resize_as_sparse_", "row_indices_copy", "saddmm",
+    "smm", "spmm", "sspaddmm", "values_copy"), "_sparse.functions")
 _LAZY_NAMES |= dict.fromkeys((
     "SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
     "sym_sum"), "_compat.symbolic")

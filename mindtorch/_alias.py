@@ -105,9 +105,14 @@ class _Finder:
         raise ModuleNotFoundError(f"No module named '{name}': mindtorch does not have it", name=name)
 
     def find_distributions(self, context):
-        """The distributions that importlib.metadata.version("torch"), or ("torch_npu"), reads."""
+        """The distributions that importlib.metadata.version("torch"), or ("torch_npu"), reads.
+
+        torch_npu's is there where there is an NPU. Where it is, packages such as diffusers call torch_npu's operators
+        for every tensor, which these refuse on the CPU.
+        """
         wanted = None if context.name is None else context.name.lower().replace("-", "_")
-        return [_Distribution(name) for name in ("torch", "torch_npu") if wanted in (None, name)]
+        names = [name for name in ("torch", "torch_npu") if wanted in (None, name)]
+        return [_Distribution(name) for name in names if name == "torch" or mindtorch.npu.is_available()]
 
 
 def alias_torch():

@@ -131,8 +131,11 @@ def loaded_storage(elements):
 
 
 def _elements_of(storage):
-    """What loaded_storage was given; anything else as it is."""
-    return getattr(storage, "loaded", storage)
+    """What loaded_storage was given, or the elements of another TypedStorage; anything else as it is."""
+    from mindtorch._compat.legacy_types import TypedStorage
+    if not isinstance(storage, TypedStorage):
+        return storage
+    return storage.loaded if hasattr(storage, "loaded") else storage._elements()
 
 
 def _rebuild_tensor(storage, storage_offset, size, stride, marks=()):
@@ -143,7 +146,10 @@ def _rebuild_tensor(storage, storage_offset, size, stride, marks=()):
     if not isinstance(size, (tuple, list)) or not isinstance(stride, (tuple, list)):
         raise TypeError(f"size and stride are tuples, not {type(size)} and {type(stride)}")
     size, stride = tuple(size), tuple(stride)
-    _check_geometry(storage.numel(), storage_offset, size, stride)
+    _check_geometry(1 << 62 if storage.is_meta else storage.numel(), storage_offset, size, stride)
+    if storage.is_meta:         # which grows as far as it must
+        end = storage_offset + 1 + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
+        storage = storage.new_empty(max(storage.numel(), 0 if 0 in size else end))
     # Detached: to autograd the tensor is no view of the storage, which nobody else sees as a tensor.
     made = storage.as_strided(size, stride, storage_offset).detach()
     return with_marks(made, marks) if marks else made

@@ -1,6 +1,7 @@
-"""torch.compiler: there is no compiler. What is handed to one comes back as it is, and runs as it did."""
+"""torch.compiler: there is no compiler. What is handed to one runs as it did."""
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
@@ -19,7 +20,10 @@ _said = False
 def compile(model: Any = None, *, fullgraph: bool = False, dynamic: Any = None, backend: Any = None, mode: Any = None,
             options: Any = None, name: Any = None, disable: bool = False, recompile_limit: Any = None,
             isolate_recompiles: bool = False, shapes_spec: Any = None) -> Any:
-    """`model`, a function or Module, unchanged; without one a decorator that changes nothing. Says so, once.
+    """`model` to be called as torch's compiled one; without one a decorator. Nothing is compiled, which it says once.
+
+    A function comes back as it is. A module comes back in a `torch._dynamo.OptimizedModule`, as in torch: the module
+    is its `_orig_mod`, which a call runs as it is, and the names in its state dict begin with `_orig_mod.`.
 
     Arguments:
         model: a module or function; None makes a decorator
@@ -45,14 +49,17 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: Any = None, 
     if mode is not None and mode not in _MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
     if model is None:
-        return compile
+        return functools.partial(compile, disable=disable)
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
-    if not _said and not disable:
+    if disable:
+        return model
+    if not _said:
         _said = True
-        warnings.warn("mindtorch has no compiler: torch.compile returns what it is given, unchanged.", UserWarning,
+        warnings.warn("mindtorch has no compiler: what torch.compile returns runs as it did before.", UserWarning,
                       stacklevel=2)
-    return model
+    from mindtorch._dynamo.eval_frame import OptimizeContext
+    return OptimizeContext()(model)
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: Any = None) -> Any:

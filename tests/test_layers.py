@@ -88,6 +88,7 @@ EXCEPTIONS = {
     ("_tensor", "utils.dlpack"): "a tensor may be made of what another library exports",
     ("_utils", "nn.parameter"): "a file may hold a Parameter",
     ("autograd", "func"): "autograd.functional differentiates a batch by vmap",
+    ("compiler", "_dynamo.eval_frame"): "torch.compile makes an OptimizedModule of a module",
     ("nn.modules.batchnorm", "distributed"): "SyncBatchNorm adds the sums of all ranks",
     ("nn.parallel", "nn.parallel.distributed"): "DistributedDataParallel stands on distributed, which stands on nn",
     ("utils.data", "distributed"): "a DistributedSampler asks for the rank of this process",

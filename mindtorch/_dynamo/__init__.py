@@ -1,7 +1,7 @@
 """torch._dynamo: mindtorch has no compiler, so its decorators and marks change nothing, as those of torch.compiler."""
 from mindtorch import Tensor
 from mindtorch._dynamo import eval_frame
-from mindtorch._dynamo.eval_frame import OptimizedModule
+from mindtorch._dynamo.eval_frame import OptimizeContext, OptimizedModule
 from mindtorch._submodules import module_getattr
 from mindtorch.compiler import (
     allow_in_graph,
@@ -45,8 +45,8 @@ maybe_mark_dynamic = mark_unbacked = mark_dynamic
 
 
 def optimize(*args, **kwargs):
-    """A decorator that changes nothing, as torch.compile."""
-    return lambda function: function
+    """A decorator that does what torch.compile does: no argument changes anything."""
+    return OptimizeContext()
 
 
 def reset_code_caches():

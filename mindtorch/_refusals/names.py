@@ -372,7 +372,7 @@ NAMES = {
         torch._C._profiler: _ExperimentalConfig
         torch._prims_common: DeviceLikeType alert_not_deterministic canonicalize_dims is_contiguous_or_false
         torch._prims_common.wrappers: _maybe_convert_to_dtype
-        torch._tensor_str: _add_suffixes _str_intern printoptions
+        torch._tensor_str: printoptions
         torch._vendor.packaging.version: parse
         torch._weights_only_unpickler: _get_user_allowed_globals
         torch.autograd.profiler_legacy: profile

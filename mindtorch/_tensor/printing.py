@@ -5,6 +5,7 @@ import numpy
 
 from mindtorch._core import hooks
 from mindtorch._core.formats import sparse_bsr, sparse_coo, sparse_csr, strided
+from mindtorch._core.tensor.dtype import get_default_dtype
 from mindtorch._core.tensor.tensor import sparse_storage
 
 _PROFILES = {
@@ -138,16 +139,17 @@ def _host_array(tensor):
     return (array.float() if tensor.dtype.is_floating_point and tensor.dtype.itemsize < 4 else array).numpy()
 
 
-def _with_suffixes(text, suffixes, indent, on_new_line=False):
-    line = PRINT_OPTS.linewidth if on_new_line else len(text) - text.rfind("\n") + 1
+def _add_suffixes(tensor_str, suffixes, indent, force_newline):
+    """The text with what a repr says behind the elements, and the bracket that closes it."""
+    line = PRINT_OPTS.linewidth if force_newline else len(tensor_str) - tensor_str.rfind("\n") + 1
     for suffix in suffixes:
         if line + len(suffix) + 2 > PRINT_OPTS.linewidth:
-            text += ",\n" + " " * indent + suffix
+            tensor_str += ",\n" + " " * indent + suffix
             line = indent + len(suffix)
         else:
-            text += ", " + suffix
+            tensor_str += ", " + suffix
             line += len(suffix) + 2
-    return text + ")"
+    return tensor_str + ")"
 
 
 def _tensor_str(tensor, indent):
@@ -217,5 +219,10 @@ def tensor_str(tensor, default_dtype, contents=None, hides_elements=False):
         suffixes.append("requires_grad=True")
     if tangent is not None:
         suffixes.append(f"tangent={tangent}")
-    text = _with_suffixes(prefix + body, suffixes, len(prefix), tensor.is_sparse)
+    text = _add_suffixes(prefix + body, suffixes, len(prefix), tensor.is_sparse)
     return f"Parameter({text})" if getattr(tensor, "_is_param", False) else text
+
+
+def _str_intern(inp, *, tensor_contents=None):
+    """The repr of a tensor, whatever its class says; `tensor_contents` takes the place of the elements."""
+    return tensor_str(inp, get_default_dtype(), tensor_contents)

@@ -22,7 +22,7 @@ from mindtorch.distributions.half_normal import HalfNormal
 from mindtorch.distributions.independent import Independent
 from mindtorch.distributions.laplace import Laplace
 from mindtorch.distributions.lowrank_multivariate_normal import LowRankMultivariateNormal
-from mindtorch.distributions.multivariate_normal import MultivariateNormal, mahalanobis
+from mindtorch.distributions.multivariate_normal import MultivariateNormal, _batch_mahalanobis
 from mindtorch.distributions.normal import Normal
 from mindtorch.distributions.one_hot_categorical import OneHotCategorical
 from mindtorch.distributions.pareto import Pareto
@@ -215,7 +215,7 @@ def _multivariate_normal(p, q):
     batch = mindtorch.broadcast_shapes(p.batch_shape, q.batch_shape)
     between = mindtorch.linalg.solve_triangular(factor, p._unbroadcasted_scale_tril.expand((*batch, n, n)), upper=False)
     trace = between.pow(2).sum((-2, -1))
-    return q._half_log_det_() - p._half_log_det_() + 0.5 * (trace + mahalanobis(factor, q.loc - p.loc) - n)
+    return q._half_log_det_() - p._half_log_det_() + 0.5 * (trace + _batch_mahalanobis(factor, q.loc - p.loc) - n)
 
 
 @register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)

@@ -7,7 +7,7 @@ import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions._mixins import LocationMixin
 from mindtorch.distributions.distribution import Distribution
-from mindtorch.distributions.multivariate_normal import mahalanobis
+from mindtorch.distributions.multivariate_normal import _batch_mahalanobis
 from mindtorch.distributions.utils import lazy_property, standard_normal
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class LowRankMultivariateNormal(LocationMixin, Distribution):
             self._validate_sample(value)
         away = value - self.loc
         common = (self.cov_factor.mT @ (away / self.cov_diag).unsqueeze(-1)).squeeze(-1)
-        distance = (away.pow(2) / self.cov_diag).sum(-1) - mahalanobis(self._capacitance_tril, common)
+        distance = (away.pow(2) / self.cov_diag).sum(-1) - _batch_mahalanobis(self._capacitance_tril, common)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + self._log_det_() + distance)
 
     def entropy(self) -> Tensor:

@@ -66,12 +66,12 @@ class MultivariateNormal(MatrixMixin, LocationMixin, Distribution):
 
     def rsample(self, sample_shape: _size = ()) -> Tensor:
         eps = standard_normal(self._extended_shape(sample_shape), self.loc)
-        return self.loc + (self._unbroadcasted_scale_tril @ eps.unsqueeze(-1)).squeeze(-1)
+        return self.loc + _batch_mv(self._unbroadcasted_scale_tril, eps)
 
     def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        distance = mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
+        distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_det_()
 
     def _half_log_det_(self):
@@ -82,7 +82,12 @@ class MultivariateNormal(MatrixMixin, LocationMixin, Distribution):
         return found.expand(self._batch_shape)
 
 
-def mahalanobis(factor: Any, difference: Any) -> Any:
+def _batch_mv(matrix: Any, vector: Any) -> Any:
+    """The products of matrices (..., n, m) and vectors (..., m)."""
+    return (matrix @ vector.unsqueeze(-1)).squeeze(-1)
+
+
+def _batch_mahalanobis(factor: Any, difference: Any) -> Any:
     """|L^-1 d|^2 for a lower triangular `factor` L (..., n, n) and vectors d (..., n)."""
     solved = mindtorch.linalg.solve_triangular(factor, difference.unsqueeze(-1), upper=False)
     return solved.squeeze(-1).pow(2).sum(-1)

@@ -9,10 +9,11 @@ from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.tensor.factories import empty_like, zeros_like
 from mindtorch._ops.composite import nn as _composite
 
-__all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
-           "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu",
-           "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus",
-           "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_"]
+__all__ = ["_get_softmax_dim", "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink",
+           "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax",
+           "logsigmoid", "mish", "prelu", "relu", "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid",
+           "silu", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold",
+           "threshold_"]
 
 _relu, _relu_in_place = _OPS["relu"], _OPS["relu_"]
 _softmax, _log_softmax = _OPS["softmax"], _OPS["log_softmax"]
@@ -144,26 +145,25 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None) -> Tensor:
     """exp(input), normalised to the sum 1 along `dim`."""
-    return _softmax(input, _implied_dim("softmax", input) if dim is None else dim, dtype=dtype)
+    return _softmax(input, _get_softmax_dim("softmax", input.dim(), 3) if dim is None else dim, dtype=dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None) -> Tensor:
     """softmax of -input."""
-    dim = _implied_dim("softmin", input) if dim is None else dim
+    dim = _get_softmax_dim("softmin", input.dim(), 3) if dim is None else dim
     return _softmax(-input, dim, dtype=dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None) -> Tensor:
     """The logarithm of softmax, exact where softmax itself would be 0."""
-    return _log_softmax(input, _implied_dim("log_softmax", input) if dim is None else dim, dtype=dtype)
+    return _log_softmax(input, _get_softmax_dim("log_softmax", input.dim(), 3) if dim is None else dim, dtype=dtype)
 
 
-def _implied_dim(name, input):
-    """The dim that torch takes, with a warning, when none is given."""
-    dims = input.dim()
+def _get_softmax_dim(name, ndim, stacklevel):
+    """The dim that torch takes, with a warning, when none is given for a tensor of `ndim` dimensions."""
     warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
-                  "argument.", stacklevel=3)
-    return 0 if dims in (0, 1, 3) else 1
+                  "argument.", stacklevel=stacklevel)
+    return 0 if ndim in (0, 1, 3) else 1
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:

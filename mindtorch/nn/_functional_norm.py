@@ -17,9 +17,9 @@ from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_pool import avg_pool2d, avg_pool3d
 from mindtorch.nn._functional_vision import pad
 
-__all__ = ["alpha_dropout", "batch_norm", "cosine_similarity", "dropout", "dropout1d", "dropout2d", "dropout3d",
-           "feature_alpha_dropout", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize",
-           "pairwise_distance", "rms_norm"]
+__all__ = ["_verify_batch_size", "alpha_dropout", "batch_norm", "cosine_similarity", "dropout", "dropout1d",
+           "dropout2d", "dropout3d", "feature_alpha_dropout", "group_norm", "instance_norm", "layer_norm",
+           "local_response_norm", "normalize", "pairwise_distance", "rms_norm"]
 
 _vector_norm = _ATEN["linalg_vector_norm"]
 
@@ -49,11 +49,17 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     return _composites.group_norm(input, num_groups, weight, bias, eps)
 
 
+def _verify_batch_size(size):
+    """ValueError where an input of that size has one value for each channel."""
+    if size[0] * math.prod(size[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
+
+
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
     """Mean 0 and variance 1 for each channel: over the batch in training, by the running statistics otherwise."""
     if training and input.dim() > 1 and input.numel() == input.size(1) != 0:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
+        _verify_batch_size(input.size())
     if eps <= 0 and (training or eps < 0):
         raise ValueError(f"batch_norm eps must be {'positive during training' if training else 'non-negative'}, but "
                          f"got {eps}")

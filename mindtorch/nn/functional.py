@@ -27,8 +27,8 @@ for _name in ("celu_", "leaky_relu_", "relu_", "rrelu_", "selu_", "threshold_", 
 for _name in ("avg_pool2d", "avg_pool3d", "elu_", "hardtanh_", "linear", "one_hot", "scaled_dot_product_attention"):
     globals()[_name] = _published(globals()[_name], __name__, _name, "torch._C._nn")
 # The exceptions take no tensors, or call `interpolate`, which is overridable.
-_publish(globals(), but=("assert_int_or_pair", "upsample", "upsample_bilinear", "upsample_nearest"),
-         module="torch.nn.functional")
+_publish(globals(), but=("_get_softmax_dim", "_verify_batch_size", "assert_int_or_pair", "upsample",
+                         "upsample_bilinear", "upsample_nearest"), module="torch.nn.functional")
 
 
 _refused = _module_getattr(__name__)

@@ -388,6 +388,10 @@ OVERRIDABLE = ("uniform_", "normal_", "constant_", "kaiming_uniform_")
 for _name in OVERRIDABLE:
     globals()[_name] = published(globals()[_name], __name__, _name, "torch.nn.init", in_python=True)
 
+# torch's functions for one distribution or value each, which programs call to pass no checks.
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
+_no_grad_fill_, _no_grad_zero_ = constant_, zeros_
+
 uniform, normal, constant, eye, dirac = map(_deprecated, (uniform_, normal_, constant_, eye_, dirac_))
 xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
 kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)

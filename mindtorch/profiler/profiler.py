@@ -123,58 +123,22 @@ def _default_schedule_fn(step):
     return ProfilerAction.RECORD
 
 
-class profile:
-    """Records between start and stop, or in a `with`; with a `schedule`, in the steps that it chooses.
-
-    activities: a set of ProfilerActivity; all that are supported where it is None. on_trace_ready: called with the
-    profile whenever a cycle is recorded. record_shapes, profile_memory, with_stack, with_flops: as for
-    autograd.profiler.profile. acc_events: keep the events of all cycles, not the last one's alone. with_modules and
-    post_processing_timeout_s change nothing: they are about TorchScript and Kineto. AssertionError for activities that
-    are none, NotImplementedError for options of Kineto; RuntimeError from `start` where another profile runs.
-
-    Arguments:
-        activities: what is recorded: ProfilerActivity members; None means CPU and NPU
-        schedule: a function of the number of the step that gives a ProfilerAction; None records all
-        on_trace_ready: a function of the profiler, called when a cycle is recorded
-        record_shapes: whether the shapes of inputs are recorded
-        profile_memory: whether allocations are recorded
-        with_stack: whether the Python lines are recorded
-        with_flops: whether floating-point operations are estimated
-        with_modules: not read
-        experimental_config: refused: it is Kineto's
-        execution_trace_observer: refused: it is Kineto's
-        acc_events: whether events of several cycles are kept
-        use_cuda: deprecated: see activities
-        custom_trace_id_callback: a function that gives the name of a trace
-        post_processing_timeout_s: not read
-
-    Example:
-        >>> with torch.profiler.profile() as profile:
-        ...     x = torch.ones(4, 4) @ torch.ones(4, 4)
-        >>> "aten::matmul" in profile.key_averages().table()
-        True
-    """
+class _KinetoProfile:
+    """A profile without steps, which records between start and stop. Its arguments are those of `profile`."""
 
     def __init__(self, *, activities: Iterable[ProfilerActivity | dict[ProfilerActivity, list[str]]] | None = None,
-                 schedule: Callable[[int], ProfilerAction] | None = None,
-                 on_trace_ready: Callable[..., Any] | None = None, record_shapes: bool = False,
-                 profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False,
-                 with_modules: bool = False, experimental_config: Any = None, execution_trace_observer: Any = None,
-                 acc_events: bool = False, use_cuda: bool | None = None,
+                 record_shapes: bool = False, profile_memory: bool = False, with_stack: bool = False,
+                 with_flops: bool = False, with_modules: bool = False, experimental_config: Any = None,
+                 execution_trace_observer: Any = None, acc_events: bool = False,
                  custom_trace_id_callback: Callable[[], str] | None = None,
                  post_processing_timeout_s: float | None = None) -> None:
         if experimental_config is not None or execution_trace_observer is not None:
             raise NotImplementedError("profile: experimental_config and execution_trace_observer are Kineto's, which "
                                       "has no part in mindtorch's profiles")
-        if use_cuda is not None:
-            warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
         given = supported_activities() if activities is None else activities
         self.activities = {one for one in given if isinstance(one, ProfilerActivity)}
         if not self.activities:
             raise AssertionError("No valid profiler activities found")
-        self.schedule = schedule or _default_schedule_fn
-        self.record_steps = schedule is not None
-        self.on_trace_ready = on_trace_ready
         self.record_shapes = record_shapes
         self.profile_memory = profile_memory
         self.with_stack = with_stack
@@ -182,68 +146,18 @@ class profile:
         self.with_modules = with_modules
         self.acc_events = acc_events
         self.custom_trace_id_callback = custom_trace_id_callback
-        self.step_num = 0
-        self.current_action = self.schedule(0)
-        self.step_rec_fn = None
         self._metadata, self._preset_metadata = {}, {}
         self._profile = self._events = None
         self._running = self._saved = False
         self._trace_id = ""
 
-    # Running.
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        self.stop()
-
     def start(self) -> None:
-        """Begin with step 0."""
-        self._change(None, self.current_action)
-        self._open_step()
+        """Begin to record."""
+        self.start_trace()
 
     def stop(self) -> None:
-        """End; what has been recorded in an unfinished cycle is ready then. AssertionError before `start`."""
-        self._close_step()
-        self._change(self.current_action, None)
-
-    def step(self) -> None:
-        """One step is over, and the next one begins."""
-        self._close_step()
-        before = self.current_action
-        self.step_num += 1
-        self.current_action = self.schedule(self.step_num)
-        self._change(before, self.current_action)
-        self._open_step()
-
-    def _open_step(self):
-        if self.record_steps:
-            self.step_rec_fn = record_function(f"{STEP}{self.step_num}")
-            self.step_rec_fn.__enter__()
-
-    def _close_step(self):
-        if self.step_rec_fn is not None:
-            self.step_rec_fn.__exit__(None, None, None)
-            self.step_rec_fn = None
-
-    def _change(self, before, action):
-        save = ProfilerAction.RECORD_AND_SAVE
-        goes_on = before is ProfilerAction.RECORD and action in _RECORDS
-        if action in (ProfilerAction.NONE, ProfilerAction.WARMUP) and (
-                before is ProfilerAction.RECORD or (before, action) == (ProfilerAction.WARMUP, ProfilerAction.NONE)):
-            warnings.warn(f"Incorrect schedule: {before.name} followed by {action.name}", stacklevel=3)
-        if before in _RECORDS and not goes_on:
-            self.stop_trace()
-            if self.on_trace_ready and (before is save or action is None):
-                self.on_trace_ready(self)
-        elif action is None and self._profile is None and before in _RECORDS:
-            raise AssertionError("Profiler must be initialized before stopping trace")
-        if action is ProfilerAction.WARMUP and not self.acc_events:
-            self._events = EventList()
-        if action in _RECORDS and not goes_on:
-            self.start_trace()
+        """End. AssertionError before `start`."""
+        self.stop_trace()
 
     def start_trace(self) -> None:
         """Begin to record, whatever the schedule says."""
@@ -317,6 +231,116 @@ class profile:
     def preset_metadata_json(self, key: Any, value: Any) -> None:
         """As add_metadata_json, for every profile from now on."""
         self._preset_metadata[key] = json.loads(value)
+
+
+class profile(_KinetoProfile):
+    """Records between start and stop, or in a `with`; with a `schedule`, in the steps that it chooses.
+
+    activities: a set of ProfilerActivity; all that are supported where it is None. on_trace_ready: called with the
+    profile whenever a cycle is recorded. record_shapes, profile_memory, with_stack, with_flops: as for
+    autograd.profiler.profile. acc_events: keep the events of all cycles, not the last one's alone. with_modules and
+    post_processing_timeout_s change nothing: they are about TorchScript and Kineto. AssertionError for activities that
+    are none, NotImplementedError for options of Kineto; RuntimeError from `start` where another profile runs.
+
+    Arguments:
+        activities: what is recorded: ProfilerActivity members; None means CPU and NPU
+        schedule: a function of the number of the step that gives a ProfilerAction; None records all
+        on_trace_ready: a function of the profiler, called when a cycle is recorded
+        record_shapes: whether the shapes of inputs are recorded
+        profile_memory: whether allocations are recorded
+        with_stack: whether the Python lines are recorded
+        with_flops: whether floating-point operations are estimated
+        with_modules: not read
+        experimental_config: refused: it is Kineto's
+        execution_trace_observer: refused: it is Kineto's
+        acc_events: whether events of several cycles are kept
+        use_cuda: deprecated: see activities
+        custom_trace_id_callback: a function that gives the name of a trace
+        post_processing_timeout_s: not read
+
+    Example:
+        >>> with torch.profiler.profile() as profile:
+        ...     x = torch.ones(4, 4) @ torch.ones(4, 4)
+        >>> "aten::matmul" in profile.key_averages().table()
+        True
+    """
+
+    def __init__(self, *, activities: Iterable[ProfilerActivity | dict[ProfilerActivity, list[str]]] | None = None,
+                 schedule: Callable[[int], ProfilerAction] | None = None,
+                 on_trace_ready: Callable[..., Any] | None = None, record_shapes: bool = False,
+                 profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False,
+                 with_modules: bool = False, experimental_config: Any = None, execution_trace_observer: Any = None,
+                 acc_events: bool = False, use_cuda: bool | None = None,
+                 custom_trace_id_callback: Callable[[], str] | None = None,
+                 post_processing_timeout_s: float | None = None) -> None:
+        if use_cuda is not None:
+            warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
+        super().__init__(
+            activities=activities, record_shapes=record_shapes, profile_memory=profile_memory, with_stack=with_stack,
+            with_flops=with_flops, with_modules=with_modules, experimental_config=experimental_config,
+            execution_trace_observer=execution_trace_observer, acc_events=acc_events,
+            custom_trace_id_callback=custom_trace_id_callback, post_processing_timeout_s=post_processing_timeout_s)
+        self.schedule = schedule or _default_schedule_fn
+        self.record_steps = schedule is not None
+        self.on_trace_ready = on_trace_ready
+        self.step_num = 0
+        self.current_action = self.schedule(0)
+        self.step_rec_fn = None
+
+    # Running.
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin with step 0."""
+        self._change(None, self.current_action)
+        self._open_step()
+
+    def stop(self) -> None:
+        """End; what has been recorded in an unfinished cycle is ready then. AssertionError before `start`."""
+        self._close_step()
+        self._change(self.current_action, None)
+
+    def step(self) -> None:
+        """One step is over, and the next one begins."""
+        self._close_step()
+        before = self.current_action
+        self.step_num += 1
+        self.current_action = self.schedule(self.step_num)
+        self._change(before, self.current_action)
+        self._open_step()
+
+    def _open_step(self):
+        if self.record_steps:
+            self.step_rec_fn = record_function(f"{STEP}{self.step_num}")
+            self.step_rec_fn.__enter__()
+
+    def _close_step(self):
+        if self.step_rec_fn is not None:
+            self.step_rec_fn.__exit__(None, None, None)
+            self.step_rec_fn = None
+
+    def _change(self, before, action):
+        save = ProfilerAction.RECORD_AND_SAVE
+        goes_on = before is ProfilerAction.RECORD and action in _RECORDS
+        if action in (ProfilerAction.NONE, ProfilerAction.WARMUP) and (
+                before is ProfilerAction.RECORD or (before, action) == (ProfilerAction.WARMUP, ProfilerAction.NONE)):
+            warnings.warn(f"Incorrect schedule: {before.name} followed by {action.name}", stacklevel=3)
+        if before in _RECORDS and not goes_on:
+            self.stop_trace()
+            if self.on_trace_ready and (before is save or action is None):
+                self.on_trace_ready(self)
+        elif action is None and self._profile is None and before in _RECORDS:
+            raise AssertionError("Profiler must be initialized before stopping trace")
+        if action is ProfilerAction.WARMUP and not self.acc_events:
+            self._events = EventList()
+        if action in _RECORDS and not goes_on:
+            self.start_trace()
 
     def set_custom_trace_id_callback(self, callback: Any) -> None:
         """Let `callback()` name the traces to come."""

@@ -182,6 +182,14 @@ def test_torch_npu():
         "ModuleNotFoundError No module named 'torch_npu.dynamo': mindtorch does not have it"]
 
 
+@pytest.mark.parametrize(("mode", "found"), [("off", ["torch"]), ("sim", ["torch", "torch_npu"])])
+def test_torch_npu_is_a_distribution_where_there_is_an_npu(mode, found):
+    code = ("import importlib.metadata as metadata, torch_npu\n"
+            "print(*(name for name in ('torch', 'torch_npu') if list(metadata.distributions(name=name))))\n"
+            "print(*sorted({'torch', 'torch_npu'} & set(metadata.packages_distributions())))")
+    assert passes("-c", code, MINDTORCH_NPU=mode) == 2 * (" ".join(found) + "\n")
+
+
 def test_what_is_missing_is_named():
     """The same kinds of error as torch, which say whose fault it is."""
     lines = [line.split(" | ") for line in passes("-c", MISSING).splitlines()]

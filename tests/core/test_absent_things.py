@@ -148,11 +148,6 @@ def test_interfaces_stay_as_they_are():
         mindtorch.jit.interface(3)
 
 
-def test_no_module_is_compiled():
-    with pytest.raises(RuntimeError, match="no compiler"):
-        mindtorch._dynamo.OptimizedModule(mindtorch.nn.ReLU())
-
-
 def test_the_downloads_folder_of_the_environment(monkeypatch):
     for name, value in (("XDG_CACHE_HOME", "/cache"), ("TORCH_HOME", "~/there")):
         monkeypatch.setenv(name, value)

@@ -36,6 +36,10 @@ class Two:
 CALLS = {
     "list in itself": lambda t: t.tensor(in_itself()),
     "list in itself, of a dtype": lambda t: t.tensor(in_itself(), dtype=t.float32),
+    "empty arrays": lambda t: t.as_tensor((numpy.empty(0, numpy.int32), numpy.empty(0, numpy.int32))).shape,
+    "coordinates in empty arrays": lambda t: str(t.sparse_coo_tensor(
+        (numpy.empty(0, numpy.int32), numpy.empty(0, numpy.int32)), numpy.empty(0), size=(5, 3),
+        check_invariants=True)),
     "list of a list in itself": lambda t: t.as_tensor([[1, 2], in_itself()]),
     "deeper than others": lambda t: t.tensor([[1, 2], [0, [3]]], dtype=t.float64),
     "deeper than others, int": lambda t: t.tensor([[1, 2], [0, [3]]], dtype=t.int32),

@@ -177,7 +177,8 @@ def test_compile_says_so_once(recwarn, monkeypatch):
         def double(x):
             return 2 * x
     model = torch.nn.Linear(1, 1)
-    assert torch.compile(model, fullgraph=True) is model
+    assert torch.compile(model, disable=True) is torch.compile(disable=True)(model) is model
+    assert torch.compile(model, fullgraph=True)._orig_mod is model
     model.compile()
     assert double(2) == 4
     assert torch.compiler.disable(double) is torch.compiler.disable()(double) is double

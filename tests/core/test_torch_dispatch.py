@@ -144,7 +144,9 @@ ON_WRAPPER = {
     "detach": lambda lib, w: w.detach(), "data": lambda lib, w: w.data,
     "zeros_like": lambda lib, w: lib.zeros_like(w), "full_like": lambda lib, w: lib.full_like(w, 3),
     "new_zeros": lambda lib, w: w.new_zeros((3,)), "new_full": lambda lib, w: w.new_full((3,), 2.0),
-    "parameter": lambda lib, w: lib.nn.Parameter(w),
+    "parameter": lambda lib, w: lib.nn.Parameter(w), "Ellipsis": lambda lib, w: w[...],
+    "mask": lambda lib, w: w[lib.tensor([True, False])],
+    "masked columns": lambda lib, w: w[:, lib.tensor([False, True, True])],
 }
 
 
@@ -159,7 +161,7 @@ RESULTS = {
     "floor": lambda lib, w: w // 2, "batches": lambda lib, w: w[None] @ w.t()[None],
     "slices": lambda lib, w: w[0, 1:], "None and Ellipsis": lambda lib, w: w[..., None, 1],
     "whole": lambda lib, w: w[:],
-    "step": lambda lib, w: w[:, ::2], "mask": lambda lib, w: w[lib.tensor([True, False])],
+    "step": lambda lib, w: w[:, ::2],
     "integers": lambda lib, w: w[:, lib.tensor([2, 0])],
     "out": lambda lib, w: lib.add(w, w, out=w.clone()), "stack": lambda lib, w: lib.stack([w, w]),
     "std": lambda lib, w: w.std(), "einsum": lambda lib, w: lib.einsum("ij,kj->ik", w, w),

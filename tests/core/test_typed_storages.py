@@ -33,6 +33,10 @@ torch.FloatStorage(3).size() | torch.FloatStorage([1, 2, 3]).tolist() | torch.Fl
 torch.TypedStorage([1, 2], dtype=torch.int32).tolist() | torch.TypedStorage(2).dtype | torch.FloatStorage('a')
 torch.TypedStorage(2, dtype=torch.float64).nbytes() | torch.FloatStorage(wrap_storage=a.untyped_storage()).tolist()
 torch.TypedStorage(wrap_storage=a.untyped_storage(), dtype=torch.int32).tolist() | torch.FloatStorage(0)
+torch._utils._rebuild_tensor(torch.FloatStorage([1, 2, 3]), 1, (2,), (1,))
+torch._utils._rebuild_tensor_v2(a.storage(), 0, (2, 2), (1, 2), True, None)
+torch._utils._rebuild_tensor(torch.TypedStorage(device='meta'), 2, (3,), (1,)).storage_offset()
+torch._utils._rebuild_tensor(torch.TypedStorage(device='meta'), 2, (3,), (1,)).untyped_storage().nbytes()
 """
 
 SET = """

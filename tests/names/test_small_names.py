@@ -84,6 +84,63 @@ def grouped(t):
             for each in found], utils._has_foreach_support(tensors, t.device("cpu"))
 
 
+def initialised(t):
+    init, found = t.nn.init, []
+    for name, *args in (("uniform", 1, 2), ("normal", 1., 2.), ("trunc_normal", 0., 1., -.5, .5), ("fill", 3),
+                        ("zero",)):
+        t.manual_seed(0)
+        found.append(getattr(init, f"_no_grad_{name}_")(t.nn.Parameter(t.ones(3)), *args).tolist())
+    return found
+
+
+def batch_sizes(t):
+    return [outcome(lambda size=size: t.nn.functional._verify_batch_size(t.Size(size)))
+            for size in ((1,), (1, 3), (2, 3), (1, 0, 1), (1, 3, 1, 2), ())]
+
+
+def implied_dims(t):
+    with pytest.warns(UserWarning, match="Implicit dimension choice for softmax has been deprecated"):
+        return [t.nn.functional._get_softmax_dim("softmax", ndim, 2) for ndim in range(5)]
+
+
+def permuted(t):
+    with pytest.warns(FutureWarning, match="`apply_permutation` is deprecated"):
+        return t.nn.modules.rnn.apply_permutation(t.arange(4).reshape(2, 2), t.tensor([1, 0])).tolist()
+
+
+def of_normal_distributions(t):
+    steps = t.distributions.multivariate_normal
+    factor, vectors = t.tensor([[2., 0.], [1., 4.]]), t.arange(6.).reshape(3, 2)
+    return steps._batch_mahalanobis(factor, vectors).tolist(), steps._batch_mv(factor, vectors).tolist()
+
+
+def printed_parts(t):
+    text, printing = "tensor([1, 2]", t._tensor_str
+    return [printing._add_suffixes(text, ["a=1", "b" * 60, "c"], 4, force) for force in (False, True)] + [
+        printing._str_intern(t.ones(2, requires_grad=True)), printing._str_intern(t.ones(2), tensor_contents="some")]
+
+
+def profiled(t):
+    profile = t.profiler._KinetoProfile(record_shapes=True)
+    found = [outcome(profile.events), isinstance(t.profiler.profile(), t.profiler._KinetoProfile)]
+    profile.start()
+    t.ones(2, 3) + 1
+    profile.stop()
+    return *found, [event.input_shapes[0] for event in profile.events() if event.name == "aten::add"]
+
+
+def fetched(t):
+    kind = t.utils.data._utils.fetch._MapDatasetFetcher
+    return kind([3, 4, 5], True, sum, False).fetch([0, 2]), kind([3, 4, 5], False, str, False).fetch(1)
+
+
+@pytest.mark.parametrize("call", [initialised, batch_sizes, implied_dims, permuted, of_normal_distributions,
+                                  printed_parts, profiled, fetched,
+                                  lambda t: t.nn.modules.module._addindent("a\nb\nc", 2)])
+def test_steps_that_programs_call(call):
+    assert call(mindtorch) == call(torch)
+
+
 @pytest.mark.parametrize("call", [flattened, groups_by_size, indices, worker_seeds, faked, grouped,
                                   lambda t: t.jit.annotations.List,
                                   lambda t: t._shape_as_tensor(t.ones(2, 3)).tolist()])

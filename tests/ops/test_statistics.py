@@ -1,4 +1,6 @@
 """Reductions, scans, sorts and what is composed of them: values and gradients against torch, on both devices."""
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -197,3 +199,20 @@ def test_bins_on_whose_edges_numbers_lie(device):
         values, bins = torch.rand(1) * 4 - 2, 2 * seed % 12 + 2
         assert mindtorch.histc(mindtorch.tensor(values.tolist(), device=device), bins).tolist() == \
             torch.histc(values, bins).tolist()
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("cumprod", "float32"), ("cumprod", "complex64"), ("cumsum", "float32"),
+                                             ("cumsum", "complex64"), ("logcumsumexp", "float32")])
+def test_scans_keep_float64_between_two_elements(name, dtype):
+    numbers = torch.linspace(-1.5, 1.7, 400).reshape(40, 10)
+    for dim in (0, 1):
+        expected = getattr(torch, name)(numbers.to(getattr(torch, dtype)), dim)
+        found = getattr(mindtorch, name)(mindtorch.tensor(numbers.tolist(), dtype=getattr(mindtorch, dtype)), dim)
+        assert found.tolist() == expected.tolist()
+
+
+def test_linspace_rounds_each_number_once():
+    """As torch's does where the processor multiplies and adds in one instruction."""
+    for dtype, ends in itertools.product(("float32", "float64"), ((0.0001, 0.02), (-3, 7), (5, -5.5))):
+        expected, found = (t.linspace(*ends, 777, dtype=getattr(t, dtype)) for t in (torch, mindtorch))
+        assert found.tolist() == expected.tolist()

@@ -101,6 +101,15 @@ lib._validate_sparse_csr_tensor_args(tensor([0,1,1]),tensor([5]),d[0,:1],(2,3))
 lib._validate_sparse_csc_tensor_args(tensor([1,1,1,1]),tensor([0]),d[0,:1],(2,3))
 lib._validate_sparse_compressed_tensor_args(tensor([0,1,1]),tensor([3]),d[0,:1],(2,3),lib.sparse_csr)
 lib._validate_compressed_sparse_indices(True,tensor([0,1]),tensor([4]),1,3,1)
+lib._convert_indices_from_coo_to_csr(tensor([0,0,2]),4)
+lib._convert_indices_from_coo_to_csr(tensor([0,0,2]).int(),4)  lib._convert_indices_from_coo_to_csr(tensor([0])[:0],3)
+lib._convert_indices_from_coo_to_csr(tensor([0,0,2]),4,out_int32=True)
+lib._convert_indices_from_coo_to_csr(tensor([0,0,2]),4,out=tensor([0])) lib._convert_indices_from_coo_to_csr(d,3)
+lib._convert_indices_from_coo_to_csr(d[0],3)  lib.ops.aten._convert_indices_from_coo_to_csr(tensor([1]),2)
+lib._convert_indices_from_csr_to_coo(tensor([0,2,2,3]),tensor([1,0,2]))
+lib._convert_indices_from_csr_to_coo(tensor([0,2,2,3]),tensor([1,0,2]),transpose=True,out_int32=True)
+lib._convert_indices_from_csr_to_coo(tensor([[0,1,2],[0,2,2]]),tensor([[0,1],[1,2]]))
+lib._convert_indices_from_csr_to_coo(tensor([0,1]),d)  lib._convert_indices_from_csr_to_coo(d[0],d[0])
 lib.ops.aten._sparse_compressed_tensor_with_dims(0,0,(2,4),(2,1),lib.int32,layout=lib.sparse_bsr,device=d.device).shape
 """
 

@@ -44,7 +44,7 @@ from mindtorch._core.tensor.tensor cimport (
     make_view, reported_device_type, shape_text,
 )
 cimport mindtorch._core.tensor.torch_dispatch as torch_dispatch
-from mindtorch._core.tensor.views cimport expand_to, select_dim, slice_dim
+from mindtorch._core.tensor.views cimport alias_with_history, expand_to, select_dim, slice_dim
 
 
 # --- with tensors, masks and lists -----------------------------------------------------------------------------------
@@ -152,10 +152,11 @@ cdef TensorBase on_device_of(TensorBase index, TensorBase view):
 
 
 cdef list expand_masks(TensorBase view, list indices, bint written):
-    """Index tensors on the view's device, masks replaced by positions."""
+    """Index tensors on the device of the view, masks replaced by positions; handlers get the masks, as in torch."""
     cdef list result = []
     cdef TensorBase index
     cdef int i, at
+    cdef bint keeps_masks = torch_dispatch.active and torch_dispatch.dispatches(view)
     for given in indices:
         if given is None:
             result.append(None)
@@ -165,7 +166,7 @@ cdef list expand_masks(TensorBase view, list indices, bint written):
         if reported_device_type(index) != CPU and device_of(index) != device_of(view):
             raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor "
                                f"({device_of(view)})")
-        if not is_mask(index):
+        if keeps_masks or not is_mask(index):
             result.append(on_device_of(index, view))
             continue
         at = len(result)
@@ -567,7 +568,7 @@ cdef TensorBase dispatched_basic_view(TensorBase self, object index):
             dim += 1
         else:
             view = select_dim(view, dim, as_int(part.item() if isinstance(part, TensorBase) else part))
-    return view.view_as(view) if view is self else view
+    return alias_with_history(view) if view is self else view
 
 
 cdef object getitem_impl(object self, object index):

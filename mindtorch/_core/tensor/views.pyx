@@ -115,6 +115,16 @@ cdef inline TensorBase with_view_history(TensorBase self, TensorBase view):
     return view
 
 
+cdef TensorBase alias_with_history(TensorBase self):
+    """A view of the whole tensor, which handlers know as the operator alias."""
+    cdef TensorBase view = make_view(self, self.ndim, self.sizes, self.strides, self.offset)
+    if torch_dispatch.active:
+        view = torch_dispatch.view_of(view, self, "alias", ())
+    if may_require_grad(self) and should_record_view(self):
+        record_view(self, NULL, view)
+    return view
+
+
 cdef TensorBase reshape_to(TensorBase self, Shape *shape):
     cdef int64_t strides[MAX_DIMS]
     cdef TensorBase made

@@ -53,8 +53,12 @@ def log_sum_exp(x, dim, keepdim):
 
 
 def scan(accumulate, x, dim):
-    """`accumulate` is np.cumsum, or another that takes an axis; a 0-d array is its own result."""
-    return accumulate(x, axis=dim, dtype=x.dtype) if x.ndim else x
+    """`accumulate` is np.cumsum, or another that takes an axis; a 0-d array is its own result.
+
+    Between two elements the number has the precision of float64, as in torch.
+    """
+    wide = {"float32": np.float64, "complex64": np.complex128}.get(x.dtype.name, x.dtype)
+    return accumulate(x, axis=dim, dtype=wide).astype(x.dtype, copy=False) if x.ndim else x
 
 
 def log_sums(x, dim):

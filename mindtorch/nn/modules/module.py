@@ -408,7 +408,7 @@ class Module(ModuleHooks, ModuleState):
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """torch.compile for this module: does nothing."""
         from mindtorch.compiler import compile
-        compile(self, *args, **kwargs)
+        compile(self.forward, *args, **kwargs)
 
     def _replicate_for_data_parallel(self):
         """A module with the same attributes whose parameters, buffers and modules can be changed apart."""
@@ -526,11 +526,16 @@ class Module(ModuleHooks, ModuleState):
     def __repr__(self) -> str:
         said = self.extra_repr()
         extra = said.split("\n") if said else []
-        below = [f"({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()]
+        below = [f"({name}): " + _addindent(repr(module), 2) for name, module in self._modules.items()]
         if len(extra) == 1 and not below:
             return f"{self._get_name()}({extra[0]})"
         lines = "".join(f"\n  {line}" for line in extra + below)
         return f"{self._get_name()}({lines}\n)" if lines else f"{self._get_name()}()"
+
+
+def _addindent(s_, numSpaces):
+    """The text with its lines after the first indented."""
+    return s_.replace("\n", "\n" + " " * numSpaces)
 
 
 def _parse_to(args, kwargs):

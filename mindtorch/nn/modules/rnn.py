@@ -22,6 +22,25 @@ __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "R
 _MODES = {"LSTM": (lstm, 4), "GRU": (gru, 3), "RNN_TANH": (rnn_tanh, 1), "RNN_RELU": (rnn_relu, 1)}
 
 
+def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
+    """index_select along `dim`, which took its place.
+
+    Arguments:
+        tensor: the tensor
+        permutation: the indices
+        dim: the dimension
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> nn.modules.rnn.apply_permutation(torch.tensor([[1, 2]]), torch.tensor([1, 0]))
+        tensor([[2, 1]])
+    """
+    warnings.warn("`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead",
+                  FutureWarning, stacklevel=2)
+    return tensor.index_select(dim, permutation)
+
+
 class RNNBase(Module):
     """Layers of cells over sequences (T, N, C), (N, T, C) with `batch_first`, or (T, C).
 

@@ -14,7 +14,7 @@ import mindtorch
 from mindtorch import _backend
 from mindtorch._core.python.profiling import begin_user_range, end_user_range
 from mindtorch.utils.data._utils.collate import default_collate, default_convert
-from mindtorch.utils.data._utils.fetch import IterableDatasetFetcher, MapDatasetFetcher
+from mindtorch.utils.data._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
 from mindtorch.utils.data._utils.pin_memory import PinningThread, pin_memory
 from mindtorch.utils.data._utils.pool import Pool
 from mindtorch.utils.data._utils.worker import RESUME, Failure, Finished, Job, get_worker_info
@@ -37,7 +37,7 @@ class _DatasetKind:
     Iterable = 1
 
 
-_FETCHERS = {_DatasetKind.Map: MapDatasetFetcher, _DatasetKind.Iterable: IterableDatasetFetcher}
+_FETCHERS = {_DatasetKind.Map: _MapDatasetFetcher, _DatasetKind.Iterable: _IterableDatasetFetcher}
 
 
 class _InfiniteConstantSampler(Sampler):

@@ -4,10 +4,10 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-__all__ = ["IterableDatasetFetcher", "MapDatasetFetcher"]
+__all__ = ["_IterableDatasetFetcher", "_MapDatasetFetcher"]
 
 
-class MapDatasetFetcher:
+class _MapDatasetFetcher:
     def __init__(self, dataset: Any, auto_collation: Any, collate_fn: Any, drop_last: Any) -> None:
         self.dataset = dataset
         self.auto_collation = auto_collation
@@ -22,7 +22,7 @@ class MapDatasetFetcher:
         return self.collate_fn([self.dataset[key] for key in keys])
 
 
-class IterableDatasetFetcher:
+class _IterableDatasetFetcher:
     def __init__(self, dataset: Any, auto_collation: Any, collate_fn: Any, drop_last: Any) -> None:
         self.samples = iter(dataset)
         self.auto_collation = auto_collation

@@ -16,7 +16,7 @@ import mindtorch
 from mindtorch import _backend
 from mindtorch._utils import ExceptionWrapper
 from mindtorch.utils.data._utils import MP_STATUS_CHECK_INTERVAL, transport
-from mindtorch.utils.data._utils.fetch import IterableDatasetFetcher
+from mindtorch.utils.data._utils.fetch import _IterableDatasetFetcher
 
 __all__ = ["RESUME", "Failure", "Finished", "Job", "WorkerInfo", "get_worker_info", "run"]
 
@@ -154,7 +154,7 @@ class _Worker:
         try:
             return self.fetcher.fetch(keys)
         except StopIteration:
-            return Finished() if self.job.fetcher is IterableDatasetFetcher else Failure(where=self.where)
+            return Finished() if self.job.fetcher is _IterableDatasetFetcher else Failure(where=self.where)
         except Exception:  # noqa: BLE001
             return Failure(where=self.where)
 
