@@ -56,7 +56,8 @@ def test_write(expression, device):
 
 @pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")
 @pytest.mark.parametrize("expression", expressions("""
-assigned(a, torch.tensor(0).byte(), 5) | assigned(a, torch.tensor(1).byte(), 2.5) | assigned(z, torch.tensor(1).byte(), 2)
+assigned(a, torch.tensor(0).byte(), 5) | assigned(a, torch.tensor(1).byte(), 2.5)
+assigned(z, torch.tensor(1).byte(), 2)
 """))
 def test_write_where_a_byte_is_true(expression, device):
     check(expression, device)
