@@ -20,6 +20,23 @@ C truncDivide(C a, C b) {
   }
 }
 
+/* The remainder of a division towards zero. That of floats is a - n b in double, which is exact for quotients of 28
+ * bits; libm takes much longer. */
+template <class C>
+C fmodOf(C a, C b) {
+  if constexpr (std::is_same<C, int64_t>::value) {
+    return b == 0 || b == -1 ? 0 : a % b;
+  } else if constexpr (std::is_same<C, float>::value) {
+    const double quotient = static_cast<double>(a) / static_cast<double>(b);
+    if (!(std::fabs(quotient) < 0x1p28)) return std::fmod(a, b);
+    const int32_t whole = static_cast<int32_t>(quotient);
+    if (whole == 0) return a; /* b may be infinite */
+    return std::copysign(static_cast<float>(a - whole * static_cast<double>(b)), a);
+  } else {
+    return std::fmod(a, b);
+  }
+}
+
 /* The quotient of the exact remainder, so that rounding of a / b cannot pass an integer. */
 template <class C>
 C floorDivide(C a, C b) {
@@ -29,7 +46,7 @@ C floorDivide(C a, C b) {
     return lower ? quotient - 1 : quotient;
   } else {
     if (b == C(0)) return a / b;
-    C remainder = std::fmod(a, b);
+    C remainder = fmodOf(a, b);
     C quotient = (a - remainder) / b;
     if (remainder != C(0) && (b < C(0)) != (remainder < C(0))) quotient -= C(1);
     if (quotient == C(0)) return std::copysign(C(0), a / b);
@@ -145,16 +162,6 @@ SIM_FOREACH(aclnnForeachPowScalarAndTensor, ScalarPow)
 
 namespace {
 
-/* A zero divisor gives what the hardware division cannot: 0 for integers, where torch raises. */
-template <class C>
-C fmodOf(C a, C b) {
-  if constexpr (std::is_same<C, int64_t>::value) {
-    return b == 0 || b == -1 ? 0 : a % b;
-  } else {
-    return std::fmod(a, b);
-  }
-}
-
 /* With the sign of the divisor. */
 template <class C>
 C remainderOf(C a, C b) {
@@ -164,17 +171,19 @@ C remainderOf(C a, C b) {
 
 /* log(exp(a) + exp(b)); the difference of equal infinities is NaN, and their sum is what they are. */
 template <class C>
-C logAddExp(C a, C b) {
-  if (a == b && std::fabs(a) > std::numeric_limits<C>::max()) return a;
+SIM_INLINE C logAddExp(C a, C b) {
   const C high = a > b ? a : b, low = a > b ? b : a;
-  return isNan(a) || isNan(b) ? a + b : high + std::log1p(std::exp(low - high));
+  const C sum = high + vec::log1pOfExp(low - high), equal = a == b ? a : sum;
+  const C found = std::fabs(a) > std::numeric_limits<C>::max() ? equal : sum;
+  return isNan(a) || isNan(b) ? a + b : found;
 }
 
 template <class C>
-C logAddExp2(C a, C b) {
-  if (a == b && std::fabs(a) > std::numeric_limits<C>::max()) return a;
+SIM_INLINE C logAddExp2(C a, C b) {
   const C high = a > b ? a : b, low = a > b ? b : a;
-  return isNan(a) || isNan(b) ? a + b : high + std::log1p(std::exp2(low - high)) * C(1.44269504088896340736);
+  const C sum = high + vec::log1p(vec::exp2(low - high)) * C(1.44269504088896340736), equal = a == b ? a : sum;
+  const C found = std::fabs(a) > std::numeric_limits<C>::max() ? equal : sum;
+  return isNan(a) || isNan(b) ? a + b : found;
 }
 
 /* 0 where x is 0, whatever y is, NaN apart. */
@@ -226,8 +235,8 @@ SIM_POINTWISE(aclnnRemainderTensorTensor, 2, kLibm | kReals, 0, kSameType, remai
 SIM_POINTWISE(aclnnRemainderTensorScalar, 1, kLibm | kReals, 1, kPromoteFirst, remainderOf(x, p[0]))
 SIM_POINTWISE(aclnnRemainderScalarTensor, 1, kLibm | kReals, 1, kPromoteFirst, remainderOf(p[0], x))
 SIM_POINTWISE(aclnnAtan2, 2, kLibm | kFloats, 0, kFloatResult, std::atan2(x, y))
-SIM_POINTWISE(aclnnLogAddExp, 2, kLibm | kFloats, 0, kFloatResult, logAddExp(x, y))
-SIM_POINTWISE(aclnnLogAddExp2, 2, kLibm | kFloats, 0, kFloatResult, logAddExp2(x, y))
+SIM_POINTWISE(aclnnLogAddExp, 2, kFloats, 0, kFloatResult, logAddExp(x, y))
+SIM_POINTWISE(aclnnLogAddExp2, 2, kFloats, 0, kFloatResult, logAddExp2(x, y))
 SIM_POINTWISE(aclnnXLogYTensor, 2, kLibm | kFloats, 0, kFloatResult, xLogY(x, y))
 SIM_POINTWISE(aclnnXLogYScalarOther, 1, kLibm | kFloats, 1, kFloatResult | kPromoteFirst, xLogY(x, p[0]))
 SIM_POINTWISE(aclnnXLogYScalarSelf, 1, kLibm | kFloats, 1, kFloatResult | kPromoteFirst, xLogY(p[0], x))
@@ -326,14 +335,17 @@ C lerp(C start, C end, C weight) {
   return std::fabs(weight) < C(0.5) ? start + weight * (end - start) : end - (end - start) * (C(1) - weight);
 }
 
+/* NaN stays. Two selections without a branch, as in larger. */
 template <class C>
-C atLeast(C x, C low) {
-  return isNan(x) || x > low ? x : low;
+SIM_INLINE C atLeast(C x, C low) {
+  const C most = x > low ? x : low;
+  return isNan(x) ? x : most;
 }
 
 template <class C>
-C atMost(C x, C high) {
-  return isNan(x) || x < high ? x : high;
+SIM_INLINE C atMost(C x, C high) {
+  const C least = x < high ? x : high;
+  return isNan(x) ? x : least;
 }
 
 SIM_ELEMENT(Addcmul, 3, kAll, 1, add(x, product(product(p[0], y), z)))
