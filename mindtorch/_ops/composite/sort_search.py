@@ -59,6 +59,7 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
 
 
+_FEW_PAIRS, _FEW_ELEMENTS = 1 << 14, 16      # so many are compared, more are sorted
 _UNSEARCHED = ("Bool", "ComplexFloat", "ComplexDouble")
 
 
@@ -75,7 +76,7 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
         found = (test_elements == elements).any()
     elif not isinstance(test_elements, TensorBase):
         found = elements == test_elements
-    elif test_elements.numel() < 10 * elements.numel() ** 0.145:        # as torch decides
+    elif elements.numel() * test_elements.numel() <= _FEW_PAIRS or test_elements.numel() < _FEW_ELEMENTS:
         found = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
     else:
         dtype = _promote_types(elements.dtype, test_elements.dtype)
