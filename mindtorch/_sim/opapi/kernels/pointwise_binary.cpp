@@ -71,21 +71,19 @@ SIM_INLINE bool isShort(double quotient) { return std::fabs(quotient) < 0x1p28; 
 /* Results may take the place of the numbers, so they wait until all remainders of a part are known. */
 template <class F>
 SIM_CLONES void divideFloats(const float *a, const float *b, float *out, int64_t count) {
-  float rests[kBlock];
-  int32_t others = 0;
-  SIM_INDEPENDENT
-  for (int64_t i = 0; i < count; ++i) {
-    const double x = static_cast<double>(a[i]), y = static_cast<double>(b[i]), given = x / y;
-    const double quotient = isShort(given) ? given : 0.0, whole = static_cast<double>(static_cast<int32_t>(quotient));
-    const float with_sign = std::copysign(static_cast<float>(x - whole * y), a[i]);
-    rests[i] = std::fabs(quotient) < 1.0 ? a[i] : with_sign; /* y may be infinite */
-    others |= isShort(given) ? 0 : 1;
+  double quotients[kBlock], rests[kBlock];
+  int64_t others = 0;
+  for (int64_t i = 0; i < count; ++i) quotients[i] = static_cast<double>(a[i]) / static_cast<double>(b[i]);
+  for (int64_t i = 0; i < count; ++i) { /* all in double, or the compiler would not vectorise it */
+    const double x = static_cast<double>(a[i]), rest = x - std::trunc(quotients[i]) * static_cast<double>(b[i]);
+    rests[i] = std::fabs(quotients[i]) < 1.0 ? x : rest; /* b may be infinite */
+    others |= isShort(quotients[i]) ? 0 : 1;
   }
   for (int64_t i = 0; i < count && others != 0; ++i) {
-    if (!isShort(static_cast<double>(a[i]) / static_cast<double>(b[i]))) rests[i] = std::fmod(a[i], b[i]);
+    if (!isShort(quotients[i])) rests[i] = static_cast<double>(std::fmod(a[i], b[i]));
   }
   SIM_INDEPENDENT
-  for (int64_t i = 0; i < count; ++i) out[i] = F::of(a[i], b[i], rests[i]);
+  for (int64_t i = 0; i < count; ++i) out[i] = F::of(a[i], b[i], std::copysign(static_cast<float>(rests[i]), a[i]));
 }
 
 enum class Number { kNone, kFirst, kSecond }; /* which of both is a number instead of a tensor */
