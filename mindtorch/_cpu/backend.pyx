@@ -25,7 +25,7 @@ from mindtorch._core.operators.operator cimport (
 )
 from mindtorch._core.python.conversion cimport as_array, cast_on_host, scalar_tensor
 from mindtorch._core.tensor.dtype cimport (
-    COMPLEX_KIND, DTYPES, ITEMSIZE, KIND, Bool, Byte, Float, Scalar, ScalarType, Undefined, cast_scalar,
+    COMPLEX_KIND, DTYPES, ITEMSIZE, KIND, BFloat16, Bool, Byte, Float, Half, Scalar, ScalarType, Undefined, cast_scalar,
     dtype as torch_dtype, is_float8, scalar_to_python,
 )
 from mindtorch._core.tensor.generator cimport Generator
@@ -101,6 +101,8 @@ cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1:
         return 0
     if dst.dtype == src.dtype and dst.contiguous and src.contiguous and dst.numel == src.numel:
         copy_bytes(dst.data_ptr(), src.data_ptr(), dst.numel * ITEMSIZE[<int>dst.dtype])
+        return 0
+    if dst.dtype != src.dtype and is_short_float(dst) and is_short_float(src) and convert_floats(dst, src):
         return 0
     array = as_array(src)
     if KIND[<int>src.dtype] == COMPLEX_KIND and KIND[<int>dst.dtype] != COMPLEX_KIND and dst.dtype != Bool:
@@ -213,6 +215,36 @@ def set_blas_threads(int count):
         LIBRARY.set_threads(count)
 
 
+cdef const LibraryKernel *COPY = NULL        # that of aclnnInplaceCopy
+
+
+cdef inline bint is_short_float(TensorBase tensor) noexcept:
+    return tensor.dtype == Float or tensor.dtype == Half or tensor.dtype == BFloat16
+
+
+cdef bint convert_floats(TensorBase dst, TensorBase src) except -1:
+    """Whether the library has copied the elements from one dtype to another. NumPy takes 20 times as long for that."""
+    global COPY
+    cdef KernelTensor target, source
+    cdef KernelValue[2] values
+    cdef int status
+    if dst.ndim > MAX_RANK or src.ndim > MAX_RANK or dst.storage is src.storage:
+        return False
+    if LIBRARY == NULL:
+        load_library()
+    if COPY == NULL:
+        COPY = LIBRARY.find(b"aclnnInplaceCopy")
+    describe(&target, dst)
+    describe(&source, src)
+    values[0].pointer, values[1].pointer = &target, &source
+    if dst.numel <= FEW_ELEMENTS:
+        status = LIBRARY.run(COPY, values)
+    else:
+        with nogil:
+            status = LIBRARY.run(COPY, values)
+    return status == 0
+
+
 # The calls of rows are data, in mindtorch/_cpu/_gen/calls.py. `read_calls` reads an entry when its operator runs for
 # the first time, and `run_compiled_call` converts the arguments and calls the kernel.
 
@@ -226,6 +258,8 @@ cdef enum LibraryConversion:
     CONSTANT
     TENSOR
     CAST                        # a tensor in the dtype of the second
+    IN_BATCH                    # a tensor; NumPy computes where its batch is not that of the second
+    OUT_OR_TEMPORARY            # an output; NumPy computes where it is not wanted
     EMPTY_OUTPUT                # an output that is not wanted, in the dtype of a tensor
     SCALAR                      # rounded to the dtype of the computation
     OPMATH_SCALAR               # rounded to the opmath dtype
@@ -243,8 +277,9 @@ cdef enum LibraryConversion:
     NUM_HEADS_OF
 
 cdef dict LIBRARY_CONVERSIONS = {
-    "constant": CONSTANT, "absent_tensor": CONSTANT, "tensor": TENSOR, "cast": CAST, "empty_output": EMPTY_OUTPUT,
-    "scalar": SCALAR, "opmath_scalar": OPMATH_SCALAR, "plain_scalar": PLAIN_SCALAR, "integer": INTEGER, "real": REAL,
+    "constant": CONSTANT, "absent_tensor": CONSTANT, "tensor": TENSOR, "cast": CAST, "in_batch": IN_BATCH,
+    "out_or_temporary": OUT_OR_TEMPORARY, "empty_output": EMPTY_OUTPUT, "scalar": SCALAR,
+    "opmath_scalar": OPMATH_SCALAR, "plain_scalar": PLAIN_SCALAR, "integer": INTEGER, "real": REAL,
     "int_array": INT_ARRAY, "bool_array": BOOL_ARRAY, "dims_or_all": DIMS_OR_ALL, "dtype_of": DTYPE_OF,
     "first_or_zero": FIRST_OR_ZERO, "or_epsilon": OR_EPSILON, "or_zero": OR_ZERO, "or_minus_one": OR_MINUS_ONE,
     "num_heads_of": NUM_HEADS_OF}
@@ -380,7 +415,11 @@ cdef bint run_compiled_call(CompiledCall call, Argument *arguments, ScalarType d
         elif conversion == REAL:
             values[i].real = argument.real
         elif conversion <= EMPTY_OUTPUT:
+            if conversion == OUT_OR_TEMPORARY and argument.object == <PyObject *>None:
+                return False
             tensor = <TensorBase>argument.object
+            if conversion == IN_BATCH and not share_batch(tensor, <TensorBase>arguments[parameter.second].object):
+                return False
             if conversion == CAST and (tensor.dtype != (<TensorBase>arguments[parameter.second].object).dtype
                                        or tensor.ndim > MAX_RANK):
                 return False
@@ -412,6 +451,16 @@ cdef inline bint takes(const Parameter *parameter, TensorBase tensor, ScalarType
             and not (parameter.promoted and tensor.dtype != dtype)
             and not (parameter.contiguous and not tensor.contiguous)
             and tensor.ndim <= MAX_RANK)
+
+
+cdef inline bint share_batch(TensorBase matrices, TensorBase other) noexcept:
+    cdef int i
+    if matrices.ndim != other.ndim or matrices.ndim > MAX_RANK:
+        return False
+    for i in range(matrices.ndim - 2):
+        if matrices.sizes[i] != other.sizes[i]:
+            return False
+    return True
 
 
 cdef inline void describe(KernelTensor *described, TensorBase tensor) noexcept:

@@ -1,4 +1,5 @@
 """Products of matrices of which one or both are sparse."""
+from mindtorch import bool as bool_
 from mindtorch import sparse_coo, sparse_csr, strided
 from mindtorch._ops.operators import ops
 from mindtorch._sparse.tensors import (
@@ -16,6 +17,8 @@ from mindtorch._sparse.tensors import (
     to_layout,
     values_of,
 )
+
+_AT_ONCE = 1 << 18      # elements of a dense product that are in memory before they are added
 
 
 def _check_matrices(a, b, name="mm"):
@@ -41,7 +44,12 @@ def swapped(matrix):
 
 def _sparse_times_dense(a, b):
     (rows, columns), values = _triples(a)
-    return sum_at(values.unsqueeze(1) * b.index_select(0, columns), rows, a.shape[0])
+    step = values.shape[0] if values.dtype is bool_ else _AT_ONCE // max(b.shape[1], 1)
+    product = None
+    for row, column, value in zip(*(each.split(max(step, 1)) for each in (rows, columns, values)), strict=True):
+        terms = value.unsqueeze(1) * b.index_select(0, column)
+        product = sum_at(terms, row, a.shape[0]) if product is None else product.index_add_(0, row, terms)
+    return product
 
 
 def _triples(matrix):

@@ -10,7 +10,7 @@ from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.operators.autocast import with_autocast_policy
 from mindtorch._core.python.torch_function import publish as _publish
-from mindtorch._core.tensor.dtype import get_default_dtype
+from mindtorch._core.tensor.dtype import float32, float64, get_default_dtype
 from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._core.tensor.views import conj as _conj
@@ -54,7 +54,9 @@ def _complex(input, name):
     input = _floating(input, name)
     if input.is_complex():
         return input
-    # The transform of one element is that element; unlike a cast, it has a real gradient.
+    if input.dtype in (float32, float64):
+        return _OPS["complex"](input, _FACTORIES["zeros_like"](input))        # unlike a cast, it has a real gradient
+    # The transform of one element is that element.
     return _r2c(input.unsqueeze(-1), [input.dim()], 0, False).squeeze(-1)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import secrets
 
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.math cimport INFINITY, M_PI as PI, ceil, cos, exp, fabs, floor, isnan, lgamma, log, log1p, pow, sin, sqrt
 from libc.stdint cimport int32_t, int64_t, intptr_t, uint32_t, uint64_t, uintptr_t
 
 from mindtorch._core.python.conversion import from_numpy
@@ -73,6 +74,20 @@ cdef void draw_words(Twister *twister, uint32_t *target, Py_ssize_t count) noexc
         count -= run
 
 
+cdef inline double double_of(uint32_t high, uint32_t low) noexcept:
+    """In [0, 1), of the low 53 bits. The sum is exact. Signed halves, for SSE2 converts no others."""
+    return <int32_t>(high & 0x1fffff) * HIGH_STEP + (<int32_t>(low ^ SIGN) + 2.0 ** 31) * STEP
+
+
+cdef inline double draw_double(Twister *twister) noexcept:
+    cdef uint32_t words[2]
+    draw_words(twister, words, 2)
+    return double_of(words[0], words[1])
+
+
+include "distributions.pxi"
+
+
 cdef void *address_of(array) except NULL:
     """The address of the elements of an array, which the caller keeps alive."""
     cdef Py_buffer buffer
@@ -128,11 +143,62 @@ class MersenneTwister:
             run = min(left, <Py_ssize_t>(WORDS // 2))
             draw_words(twister, words, 2 * run)
             for i in range(run):
-                # The sum is exact. Signed halves, for SSE2 converts no others.
-                target[i] = (<int32_t>(words[2 * i] & 0x1fffff) * HIGH_STEP
-                             + (<int32_t>(words[2 * i + 1] ^ SIGN) + 2.0 ** 31) * STEP)
+                target[i] = double_of(words[2 * i], words[2 * i + 1])
             target += run
             left -= run
+        return numbers
+
+    def permutation(self, count):
+        """The numbers below `count` as int64, by Fisher and Yates: every position gets a random one of those left."""
+        cdef Py_ssize_t i, size = count
+        order = np.arange(count)
+        words = self.uint32s(max(count - 1, 0))
+        cdef int64_t *number = <int64_t *>address_of(order)
+        cdef uint32_t *word = <uint32_t *>address_of(words)
+        cdef int64_t first
+        for i in range(size - 1):
+            first = number[i]
+            number[i] = number[i + word[i] % (size - i)]
+            number[i + word[i] % (size - i)] = first
+        return order
+
+    def poisson(self, rates):
+        """A Poisson number of each mean of `rates`, an array of float64."""
+        cdef Twister *twister = <Twister *><uintptr_t>self._state
+        cdef Py_ssize_t i, count = rates.size
+        numbers = np.empty(count, np.float64)
+        cdef double *rate = <double *>address_of(rates)
+        cdef double *number = <double *>address_of(numbers)
+        for i in range(count):
+            number[i] = draw_poisson(twister, rate[i])
+        return numbers
+
+    def binomial(self, counts, probs):
+        """How many trials succeed, of each count and probability of two arrays of float64."""
+        cdef Twister *twister = <Twister *><uintptr_t>self._state
+        cdef Py_ssize_t i, count = counts.size
+        numbers = np.empty(count, np.float64)
+        cdef double *trials = <double *>address_of(counts)
+        cdef double *prob = <double *>address_of(probs)
+        cdef double *number = <double *>address_of(numbers)
+        for i in range(count):
+            number[i] = draw_binomial(twister, trials[i], prob[i])
+        return numbers
+
+    def gamma(self, d, exponents):
+        """Gamma numbers of two arrays of float64, of which draw_gamma says what they are."""
+        cdef Twister *twister = <Twister *><uintptr_t>self._state
+        cdef Py_ssize_t i, count = d.size
+        numbers = np.empty(count, np.float64)
+        cdef double *of_shape = <double *>address_of(d)
+        cdef double *exponent = <double *>address_of(exponents)
+        cdef double *number = <double *>address_of(numbers)
+        cdef KeptNormal kept
+        kept.present = self.normal is not None
+        kept.value = self.normal if kept.present else 0
+        for i in range(count):
+            number[i] = draw_gamma(twister, &kept, of_shape[i], exponent[i])
+        self.normal = kept.value if kept.present else None
         return numbers
 
     def get_state(self):

@@ -30,11 +30,27 @@ def index(x, indices):
 def index_put(x, indices, values, accumulate):
     result = x.copy()
     key = _key(x, indices)
-    if accumulate:
+    dims = [dim for dim, index in enumerate(indices) if index is not None]
+    if accumulate and len(dims) == 1 and x.ndim > 1 and x.dtype.kind in "fc" and x.itemsize >= 4:
+        _add_slices(result, dims[0], key[dims[0]], values)
+    elif accumulate:
         np.add.at(result, key, values)
     else:
         result[key] = values
     return result
+
+
+def _add_slices(result, dim, index, values):
+    """Adds the slices of each place as one: np.add.at goes from element to element."""
+    if not index.size or not values.size:
+        return
+    values = np.broadcast_to(values, (*result.shape[:dim], *index.shape, *result.shape[dim + 1:]))
+    places = np.where(index < 0, index + result.shape[dim], index).reshape(-1)
+    order = np.argsort(places, kind="stable")
+    places = places[order]
+    starts = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
+    slices = values.reshape(*result.shape[:dim], places.size, *result.shape[dim + 1:]).take(order, dim)
+    result[(slice(None),) * dim + (places[starts],)] += np.add.reduceat(slices, starts, dim)
 
 
 def gather(x, dim, index):

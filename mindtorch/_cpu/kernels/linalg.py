@@ -2,6 +2,7 @@
 
 `info` counts from 1 as LAPACK does, 0 where nothing was wrong.
 """
+import functools
 import math
 
 import numpy as np
@@ -289,6 +290,19 @@ def triangular_solve(b, a, upper, transpose, unitriangular):
 
 def cholesky_ex(a, upper, check_errors):
     a = _adjoint(np.triu(a)).conj() if upper else np.tril(a)
+    try:
+        lower = np.linalg.cholesky(a)
+        nan = np.isnan(np.diagonal(lower, axis1=-2, axis2=-1))      # a root of NaN is no error to NumPy
+        info = np.where(nan.any(-1), nan.argmax(-1) + 1, 0) if nan.size else np.zeros(a.shape[:-2])
+        info = info.astype(np.int32)
+    except np.linalg.LinAlgError:
+        lower, info = _cholesky_one_by_one(a)
+    if check_errors:
+        raise_first_failure(info, "linalg.cholesky", NOT_POSITIVE_DEFINITE)
+    return (_adjoint(lower).conj() if upper else lower), info
+
+
+def _cholesky_one_by_one(a):
     lower, info = np.zeros_like(a), np.zeros(a.shape[:-2], np.int32)
     for index in np.ndindex(info.shape):
         try:
@@ -297,9 +311,7 @@ def cholesky_ex(a, upper, check_errors):
             info[index] = _first_minor(a[index])
         else:
             info[index] = _first_nan(lower[index].diagonal())
-    if check_errors:
-        raise_first_failure(info, "linalg.cholesky", NOT_POSITIVE_DEFINITE)
-    return (_adjoint(lower).conj() if upper else lower), info
+    return lower, info
 
 
 def _first_minor(a):
@@ -381,17 +393,27 @@ _FORWARD = ("backward", "ortho", "forward")
 _BACKWARD = ("forward", "ortho", "backward")
 
 
+@functools.cache
+def _fft():
+    """The module scipy.fft where SciPy is installed, else numpy.fft, which transforms one line at a time."""
+    try:
+        import scipy.fft
+    except ImportError:
+        return np.fft
+    return scipy.fft
+
+
 def complex_to_complex(x, dim, normalization, forward):
     if forward:
-        return np.fft.fftn(x, axes=dim, norm=_FORWARD[normalization])
-    return np.fft.ifftn(x, axes=dim, norm=_BACKWARD[normalization])
+        return _fft().fftn(x, axes=dim, norm=_FORWARD[normalization])
+    return _fft().ifftn(x, axes=dim, norm=_BACKWARD[normalization])
 
 
 def real_to_complex(x, dim, normalization, onesided):
-    transform = np.fft.rfftn if onesided else np.fft.fftn
+    transform = _fft().rfftn if onesided else _fft().fftn
     return transform(x, axes=dim, norm=_FORWARD[normalization])
 
 
 def complex_to_real(x, dim, normalization, length):
     sizes = [x.shape[d] for d in dim[:-1]] + [length]
-    return np.fft.irfftn(x, s=sizes, axes=dim, norm=_BACKWARD[normalization])
+    return _fft().irfftn(x, s=sizes, axes=dim, norm=_BACKWARD[normalization])

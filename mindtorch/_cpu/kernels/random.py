@@ -242,10 +242,5 @@ def _check_weights(weights, replacement):
 
 
 def permutation(out, stream):
-    """Fisher and Yates: every position gets a random one of the numbers that are left."""
-    order = list(range(out.size))
-    words = stream.uint32s(max(out.size - 1, 0)).tolist()
-    for i, word in enumerate(words):
-        other = i + word % (out.size - i)
-        order[i], order[other] = order[other], order[i]
-    return np.array(order, dtype=np.int64)
+    """The numbers below out.size in random order."""
+    return stream.permutation(out.size)

@@ -16,7 +16,7 @@ _COMPUTED = {"float": sum(1 << ACL_DTYPES[name] for name in ("FLOAT16", "BF16", 
              _DOUBLE: COMMON_DTYPES}
 # Adapters that are conversions here.
 _ADAPTERS = ("dims_or_all", "dtype_of", "cast", "first_or_zero", "or_epsilon", "or_zero",
-             "or_minus_one", "num_heads_of", "empty_output")
+             "or_minus_one", "num_heads_of", "empty_output", "in_batch", "out_or_temporary")
 # These are documented to take no strides, but their kernels do.
 _STRIDED = ("aclnnSWhere", "aclnnInplaceMaskedFillScalar", "aclnnInplaceMaskedFillTensor")
 

@@ -1,14 +1,16 @@
 """Sorting, searching and counting, written with other operators. Device-neutral."""
+from itertools import chain
 from itertools import combinations as _combinations
 from itertools import combinations_with_replacement as _with_replacement
 
+import numpy as np
+
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.python.conversion import from_numpy
 from mindtorch._core.tensor.attributes import drop_base
 from mindtorch._core.tensor.attributes import result_type as _result_type
 from mindtorch._core.tensor.dtype import _promote_types, int64
-from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
-from mindtorch._core.tensor.factories import tensor_from_data
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import (
     _require_tensors,
@@ -57,6 +59,7 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
 
 
+_FEW_PAIRS, _FEW_ELEMENTS = 1 << 14, 16      # so many are compared, more are sorted
 _UNSEARCHED = ("Bool", "ComplexFloat", "ComplexDouble")
 
 
@@ -73,8 +76,14 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
         found = (test_elements == elements).any()
     elif not isinstance(test_elements, TensorBase):
         found = elements == test_elements
-    else:
+    elif elements.numel() * test_elements.numel() <= _FEW_PAIRS or test_elements.numel() < _FEW_ELEMENTS:
         found = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
+    else:
+        dtype = _promote_types(elements.dtype, test_elements.dtype)
+        ordered = test_elements.detach().reshape(-1).to(dtype).sort()[0]
+        wanted = elements.detach().to(dtype)
+        places = searchsorted(ordered, wanted).clamp(max=ordered.numel() - 1)
+        found = ordered.take(places) == wanted
     return found.logical_not() if invert else found
 
 
@@ -95,10 +104,9 @@ def combinations(input, r=2, with_replacement=False):
     if size == 1 and (with_replacement or r == 1):
         return input.repeat(1, r)
     choose = _with_replacement if with_replacement else _combinations
-    rows = [] if size < (1 if with_replacement else r) else list(choose(range(size), r))
-    positions = _FACTORIES["zeros"]((0, r), dtype=int64) if not rows else tensor_from_data(rows, None, None, False,
-                                                                                        "tensor")
-    return drop_base(input.index_select(0, positions.reshape(-1).to(input.device)).reshape(len(rows), r))
+    rows = [] if size < (1 if with_replacement else r) else choose(range(size), r)
+    positions = from_numpy(np.fromiter(chain.from_iterable(rows), np.int64))
+    return drop_base(input.index_select(0, positions.to(input.device)).reshape(-1, r))
 
 
 def cartesian_prod(*tensors):

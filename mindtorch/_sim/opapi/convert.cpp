@@ -456,4 +456,11 @@ void Cursor::skip(int64_t count) {
   walk(count, [](char *, int64_t, int64_t) {});
 }
 
+void Cursor::addresses(char **to, int64_t count) {
+  walk(count, [&to](char *memory, int64_t stride, int64_t run) {
+    for (int64_t i = 0; i < run; ++i) to[i] = memory + i * stride;
+    to += run;
+  });
+}
+
 }  // namespace sim

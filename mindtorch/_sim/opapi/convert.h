@@ -77,7 +77,8 @@ class Cursor {
   int64_t directRun() const; /* number of such elements from here on */
   void write(const void *array, int64_t count);
   void skip(int64_t count);
-  void moveTo(char *base); /* the first element again, at another address */
+  void addresses(char **to, int64_t count); /* of the next `count` elements, which are passed over */
+  void moveTo(char *base);                  /* the first element again, at another address */
   char *position() const { return position_; }
 
  private:

@@ -2,6 +2,7 @@
 #ifndef MINDTORCH_SIM_OPAPI_INDEXING_H_
 #define MINDTORCH_SIM_OPAPI_INDEXING_H_
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include "opapi/loops.h"
@@ -22,9 +23,10 @@ class IndexCursor {
   bool read(char **addresses, int64_t count) {
     int64_t buffer[kBlock];
     const int64_t *indices = static_cast<const int64_t *>(index_.read(buffer, count));
-    for (int64_t i = 0; i < count; ++i, line_.skip(1)) {
+    line_.addresses(addresses, count);
+    for (int64_t i = 0; i < count; ++i) {
       if (!inBounds(indices[i], size_)) return false;
-      addresses[i] = line_.position() + indices[i] * stride_;
+      addresses[i] += indices[i] * stride_;
     }
     return true;
   }
@@ -75,26 +77,24 @@ aclnnStatus advancedIndexShape(const aclOpExecutor &executor, const Operand &ind
 /* torch's rule for gather and scatter: as many dimensions, none larger beside `dim`. */
 aclnnStatus checkIndex(const aclOpExecutor &executor, const Operand &index, const Operand &indexed, int32_t dim);
 
+/* Folds `count` values of a compute type into the elements of `type` at the addresses, one after the other. */
+using FoldElements = void (*)(char *const *addresses, aclDataType type, const void *values, int64_t count);
+
 /* out[.. index ..] = fold(out[.. index ..], source), element by element in the compute type, in logical order. */
-using FoldElement = void (*)(char *element, LoadStrided load, StoreStrided store, const void *value);
 aclError scatterElements(const Operand &out, int32_t dim, const Operand &index, const Operand &source,
-                         FoldElement fold);
+                         FoldElements fold);
 
 /* The same for any set of target elements: `target` yields the addresses of `count` elements that have the type of
  * `out`. */
 template <class Target>
-aclError foldElements(Target &target, const Operand &out, const Operand &source, int64_t count, FoldElement fold) {
+aclError foldElements(Target &target, const Operand &out, const Operand &source, int64_t count, FoldElements fold) {
   char *addresses[kBlock];
   alignas(64) char buffer[kBlockBytes];
   Cursor values(source);
-  const LoadStrided load = loadStrided(out.type, source.compute);
-  const StoreStrided store = storeStrided(out.type, source.compute);
-  const int64_t item = source.compute == kF32 ? sizeof(float) : source.compute == kC128 ? sizeof(Complex) : 8;
   for (int64_t first = 0, length; first < count; first += length) {
     length = std::min(kBlock, count - first);
     if (!target.read(addresses, length)) return ACL_ERROR_RT_AICORE_EXCEPTION;
-    const char *value = static_cast<const char *>(values.read(buffer, length));
-    for (int64_t i = 0; i < length; ++i) fold(addresses[i], load, store, value + i * item);
+    fold(addresses, out.type, values.read(buffer, length), length);
   }
   return ACL_SUCCESS;
 }
@@ -111,12 +111,29 @@ class Constant {
 };
 
 template <class F, class C>
-void foldElement(char *element, LoadStrided load, StoreStrided store, const void *value) {
-  C old;
-  load(element, 0, &old, 1);
-  const C result = F::apply(old, *static_cast<const C *>(value));
-  store(&result, element, 0, 1);
+void foldInto(char *const *addresses, aclDataType type, const void *array, int64_t count) {
+  const C *values = static_cast<const C *>(array);
+  if (type == kTypeOf<C>) { /* nothing to convert */
+    for (int64_t i = 0; i < count; ++i) {
+      C element;
+      std::memcpy(&element, addresses[i], sizeof element);
+      element = F::apply(element, values[i]);
+      std::memcpy(addresses[i], &element, sizeof element);
+    }
+    return;
+  }
+  const LoadStrided load = loadStrided(type, computeOfType<C>());
+  const StoreStrided store = storeStrided(type, computeOfType<C>());
+  for (int64_t i = 0; i < count; ++i) {
+    C element;
+    load(addresses[i], 0, &element, 1);
+    element = F::apply(element, values[i]);
+    store(&element, addresses[i], 0, 1);
+  }
 }
+
+/* The elements at the addresses as an array: bits are moved as they are. */
+void gatherItems(char *to, char *const *addresses, int64_t count, int32_t item);
 
 struct Replacement {
   template <class C>
@@ -132,8 +149,8 @@ struct Addition {
 };
 
 template <class F>
-constexpr FoldElement kFoldOf[] = {foldElement<F, float>, foldElement<F, double>, foldElement<F, int64_t>,
-                                   foldElement<F, Complex>};
+constexpr FoldElements kFoldOf[] = {foldInto<F, float>, foldInto<F, double>, foldInto<F, int64_t>,
+                                    foldInto<F, Complex>};
 
 }  // namespace sim
 #endif

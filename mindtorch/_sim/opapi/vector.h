@@ -81,20 +81,71 @@ SIM_INLINE float expMinusOne(float x) {
   return scale * reduced.power + (scale - 1.0f);
 }
 
-/* The logarithm of m in [1/sqrt 2, sqrt 2) is 2 atanh(s), s = f / (2 + f), f = m - 1. */
-SIM_INLINE float log(float x) {
-  const float infinity = std::numeric_limits<float>::infinity();
-  const bool tiny = x < std::numeric_limits<float>::min();
-  const uint32_t bits = floatToBits(tiny ? x * 0x1p23f : x);
-  const uint32_t shifted = bits - 0x3F3504F3u; /* 1 / sqrt 2 begins a new exponent */
+/* exp(x) - 1 for every x. A power of two that overflows is halved, and the result doubled. */
+SIM_INLINE float expm1(float x) {
+  const float clamped = x < -30.0f ? -30.0f : x > 89.0f ? 89.0f : x;
+  const Reduced reduced = reduce(clamped);
+  const float half = powerOfTwo(reduced.exponent - 1);
+  const float result = 2.0f * (half * reduced.power + (half - 0.5f));
+  return std::fabs(x) < 1e-20f ? x : result; /* zeros keep their sign, and halves of the smallest numbers are lost */
+}
+
+/* Of a normal number, times 2^scale. The logarithm of m in [1/sqrt 2, sqrt 2) is 2 atanh(s), s = f / (2 + f),
+ * f = m - 1. */
+SIM_INLINE float logOfNormal(float x, float scale) {
+  const uint32_t shifted = floatToBits(x) - 0x3F3504F3u; /* 1 / sqrt 2 begins a new exponent */
   const int32_t exponent = static_cast<int32_t>(shifted) >> 23;
   const float f = bitsToFloat((shifted & 0x7FFFFFu) + 0x3F3504F3u) - 1.0f;
   const float s = f / (2.0f + f), z = s * s;
   const float series = z * (2.0f / 3 + z * (2.0f / 5 + z * (2.0f / 7 + z * (2.0f / 9 + z * (2.0f / 11)))));
-  const float n = static_cast<float>(exponent) - (tiny ? 23.0f : 0.0f);
-  const float result = n * kLog2High + (n * kLog2Low + (f - s * (f - series)));
+  const float n = static_cast<float>(exponent) + scale;
+  return n * kLog2High + (n * kLog2Low + (f - s * (f - series)));
+}
+
+SIM_INLINE float log(float x) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const bool tiny = x < std::numeric_limits<float>::min();
+  const float result = logOfNormal(tiny ? x * 0x1p23f : x, tiny ? -23.0f : 0.0f);
   const float special = x == 0.0f ? -infinity : x < 0.0f ? std::numeric_limits<float>::quiet_NaN() : x;
   return x > 0.0f && x < infinity ? result : special;
+}
+
+/* 2^x. */
+SIM_INLINE float exp2(float x) {
+  const float clamped = x < -151.0f ? -151.0f : x > 129.0f ? 129.0f : x;
+  const float shifted = clamped + kRoundToInteger;
+  const float r = (clamped - (shifted - kRoundToInteger)) * 0x1.62e43p-1f;
+  const float tail = (((((1.0f / 5040) * r + 1.0f / 720) * r + 1.0f / 120) * r + 1.0f / 24) * r + 1.0f / 6) * r + 0.5f;
+  const int32_t n = static_cast<int32_t>(floatToBits(shifted) - floatToBits(kRoundToInteger)), half = n >> 1;
+  return (1.0f + (r + r * r * tail)) * powerOfTwo(half) * powerOfTwo(n - half);
+}
+
+/* By e^x - 1 near 0, which loses nothing there; by the square of e^(x/2) where e^x overflows. */
+SIM_INLINE float sinh(float x) {
+  const float size = std::fabs(x), power = expm1(size), root = exp(0.5f * size);
+  const float near = 0.5f * (power + power / (power + 1.0f));
+  return std::copysign(size > 20.0f ? 0.5f * root * root : near, x);
+}
+
+SIM_INLINE float cosh(float x) {
+  const float size = std::fabs(x), power = exp(size), root = exp(0.5f * size);
+  return size > 20.0f ? 0.5f * root * root : 0.5f * power + 0.5f / power;
+}
+
+/* The logarithm of 1 + x as it is rounded, and what the rounding has lost. */
+SIM_INLINE float log1p(float x) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float sum = 1.0f + x, lost = x - (sum - 1.0f);
+  const float result = log(sum);
+  const bool corrected = sum > 0.0f && sum < infinity;
+  const float whole = result + (corrected ? lost / sum : 0.0f);
+  return x == 0.0f ? x : whole;
+}
+
+/* log(1 + exp(x)) for x up to 0. */
+SIM_INLINE float log1pOfExp(float x) {
+  const float power = exp(x), sum = 1.0f + power, lost = power - (sum - 1.0f);
+  return logOfNormal(sum, 0.0f) + lost / sum;
 }
 
 /* Near 0 a polynomial of x^2, which is a fit of our own by reweighted least squares. */
@@ -147,6 +198,30 @@ C exp(C x) {
 template <class C>
 C log(C x) {
   return std::log(x);
+}
+template <class C>
+C expm1(C x) {
+  return std::expm1(x);
+}
+template <class C>
+C log1pOfExp(C x) {
+  return std::log1p(std::exp(x));
+}
+template <class C>
+C exp2(C x) {
+  return std::exp2(x);
+}
+template <class C>
+C sinh(C x) {
+  return std::sinh(x);
+}
+template <class C>
+C cosh(C x) {
+  return std::cosh(x);
+}
+template <class C>
+C log1p(C x) {
+  return std::log1p(x);
 }
 template <class C>
 C tanh(C x) {

@@ -20,24 +20,26 @@ SIM_INLINE C siluGrad(C x) {
 
 /* log(1 + exp(x)), without overflow. */
 template <class C>
-C softplus(C x) {
-  return larger(x, C(0)) + std::log1p(std::exp(-std::fabs(x)));
+SIM_INLINE C softplus(C x) {
+  return larger(x, C(0)) + vec::log1pOfExp(-std::fabs(x));
 }
 
 template <class C>
-C mishGrad(C x) {
+SIM_INLINE C mishGrad(C x) {
   const C t = vec::tanh(softplus(x));
   return t + x * (C(1) - t * t) * vec::sigmoid(x);
 }
 
 template <class C>
-C scaledSoftplus(C x, C beta, C threshold) {
-  return x * beta > threshold ? x : softplus(x * beta) / beta;
+SIM_INLINE C scaledSoftplus(C x, C beta, C threshold) {
+  const C curved = softplus(x * beta) / beta;
+  return x * beta > threshold ? x : curved;
 }
 
 template <class C>
-C softplusGrad(C x, C beta, C threshold) {
-  return x * beta > threshold ? C(1) : vec::sigmoid(x * beta);
+SIM_INLINE C softplusGrad(C x, C beta, C threshold) {
+  const C slope = vec::sigmoid(x * beta);
+  return x * beta > threshold ? C(1) : slope;
 }
 
 template <class C>
@@ -66,29 +68,38 @@ SIM_INLINE C conjugate(C x) {
 
 /* alpha, scale and input_scale */
 template <class C>
-C elu(C x, const C *p) {
-  return x > C(0) ? x * p[1] : p[0] * p[1] * std::expm1(x * p[2]);
+SIM_INLINE C elu(C x, const C *p) {
+  const C line = x * p[1], curve = p[0] * p[1] * vec::expm1(x * p[2]);
+  return x > C(0) ? line : curve;
 }
 
 template <class C>
-C eluGrad(C x, const C *p) {
-  return x <= C(0) ? p[2] * p[0] * p[1] * std::exp(x * p[2]) : p[1];
+SIM_INLINE C celu(C x, C alpha) {
+  const C curve = alpha * vec::expm1(x / alpha);
+  return x > C(0) ? x : curve;
 }
 
 template <class C>
-C eluGradOfResult(C y, const C *p) {
-  return y <= C(0) ? p[2] * (y + p[0] * p[1]) : p[1];
+SIM_INLINE C eluGrad(C x, const C *p) {
+  const C slope = p[2] * p[0] * p[1] * vec::exp(x * p[2]);
+  return x <= C(0) ? slope : p[1];
+}
+
+template <class C>
+SIM_INLINE C eluGradOfResult(C y, const C *p) {
+  const C slope = p[2] * (y + p[0] * p[1]);
+  return y <= C(0) ? slope : p[1];
 }
 
 SIM_ELEMENT(Gelu, 1, kFloats, 0, gelu(x))
 SIM_ELEMENT(GeluTanh, 1, kFloats, 0, geluByTanh(x))
 SIM_ELEMENT(GeluBackward, 2, kFloats, 0, x *geluGrad(y))
 SIM_ELEMENT(GeluTanhBackward, 2, kFloats, 0, x *geluTanhGrad(y))
-SIM_ELEMENT(EluBackward, 2, kLibm | kFloats, 3, x *eluGrad(y, p))
-SIM_ELEMENT(EluBackwardOfResult, 2, kLibm | kFloats, 3, x *eluGradOfResult(y, p))
+SIM_ELEMENT(EluBackward, 2, kFloats, 3, x *eluGrad(y, p))
+SIM_ELEMENT(EluBackwardOfResult, 2, kFloats, 3, x *eluGradOfResult(y, p))
 SIM_ELEMENT(HardswishBackward, 2, kFloats, 0, x *hardswishGrad(y))
 SIM_ELEMENT(ShrinkBackward, 2, kFloats, 1, shrunk(y, p[0]) ? C(0) : x)
-SIM_ELEMENT(LogSigmoid, 1, kLibm | kFloats, 0, -softplus(-x))
+SIM_ELEMENT(LogSigmoid, 1, kFloats, 0, -softplus(-x))
 SIM_ELEMENT(LogSigmoidBackward, 2, kFloats, 0, x *vec::sigmoid(-y))
 SIM_ELEMENT(Prelu, 2, kFloats, 0, x > C(0) ? x : x * y)
 
@@ -200,16 +211,16 @@ SIM_ELEMENTWISE(aclnnGeluBackward, GeluBackward, kSameType)
 SIM_OP(aclnnGeluBackwardV2, prepareGeluBackwardV2, nullptr, 0)
 SIM_POINTWISE(aclnnSilu, 1, kFloats, 0, kSameType, x *vec::sigmoid(x))
 SIM_POINTWISE(aclnnSiluBackward, 2, kFloats, 0, kSameType, x *siluGrad(y))
-SIM_POINTWISE(aclnnMish, 1, kLibm | kFloats, 0, kSameType, x *vec::tanh(softplus(x)))
-SIM_POINTWISE(aclnnMishBackward, 2, kLibm | kFloats, 0, kSameType, x *mishGrad(y))
+SIM_POINTWISE(aclnnMish, 1, kFloats, 0, kSameType, x *vec::tanh(softplus(x)))
+SIM_POINTWISE(aclnnMishBackward, 2, kFloats, 0, kSameType, x *mishGrad(y))
 SIM_POINTWISE(aclnnLeakyRelu, 1, kFloats, 1, kSameType, x > C(0) ? x : x * p[0])
 SIM_POINTWISE(aclnnLeakyReluBackward, 2, kFloats, 1, kSameType, y > C(0) ? x : x * p[0])
-SIM_POINTWISE(aclnnElu, 1, kLibm | kFloats, 3, kSameType, elu(x, p))
+SIM_POINTWISE(aclnnElu, 1, kFloats, 3, kSameType, elu(x, p))
 SIM_OP(aclnnEluBackward, prepareEluBackward, nullptr, 0)
 SIM_POINTWISE(aclnnHardtanh, 1, kReals, 2, kSameType, within(x, p[0], p[1]))
 SIM_POINTWISE(aclnnHardtanhBackward, 2, kFloats, 2, kSameType, y <= p[0] || y >= p[1] ? C(0) : x)
-SIM_POINTWISE(aclnnSoftplus, 1, kLibm | kFloats, 2, kSameType, scaledSoftplus(x, p[0], p[1]))
-SIM_POINTWISE(aclnnSoftplusBackward, 2, kLibm | kFloats, 2, kSameType, x *softplusGrad(y, p[0], p[1]))
+SIM_POINTWISE(aclnnSoftplus, 1, kFloats, 2, kSameType, scaledSoftplus(x, p[0], p[1]))
+SIM_POINTWISE(aclnnSoftplusBackward, 2, kFloats, 2, kSameType, x *softplusGrad(y, p[0], p[1]))
 SIM_POINTWISE(aclnnHardswish, 1, kFloats, 0, kSameType, x *within(x + C(3), C(0), C(6)) / C(6))
 SIM_ELEMENTWISE(aclnnHardswishBackward, HardswishBackward, kSameType)
 SIM_POINTWISE(aclnnHardsigmoid, 1, kFloats, 0, kSameType, within(x + C(3), C(0), C(6)) / C(6))
@@ -225,7 +236,7 @@ SIM_OP(aclnnLogSigmoidBackward, prepareLogSigmoidBackward, nullptr, 0)
 SIM_ELEMENTWISE(aclnnHardswishBackwardV2, HardswishBackward, kSameType)
 SIM_POINTWISE(aclnnFastGelu, 1, kFloats, 0, kSameType, x *vec::sigmoid(C(kFastGelu) * x))
 SIM_POINTWISE(aclnnFastGeluBackward, 2, kFloats, 0, kSameType, x *siluGrad(C(kFastGelu) * y))
-SIM_POINTWISE(aclnnCelu, 1, kLibm | kFloats, 1, kSameType, x > C(0) ? x : p[0] * std::expm1(x / p[0]))
+SIM_POINTWISE(aclnnCelu, 1, kFloats, 1, kSameType, celu(x, p[0]))
 SIM_OP(aclnnPrelu, preparePrelu, nullptr, 0)
 SIM_OP(aclnnPreluBackward, preparePreluBackward, nullptr, 0)
 SIM_POINTWISE(aclnnSigmoidBackward, 2, kFloats | kComplexes, 0, kSameType, x *conjugate((C(1) - y) * y))

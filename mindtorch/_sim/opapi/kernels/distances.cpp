@@ -12,8 +12,31 @@ double normOf(const aclOpExecutor &executor) {
   return p;
 }
 
+/* The loops of frequent norms keep partial sums, which the processor can overlap. */
+constexpr int64_t kParts = 16;
+
+template <bool Squares>
+SIM_CLONES double sumOfDifferences(const double *x, const double *y, int64_t count) {
+  double parts[kParts] = {}, sum = 0.0;
+  int64_t i = 0;
+  for (; i + kParts <= count; i += kParts) {
+    for (int64_t k = 0; k < kParts; ++k) {
+      const double step = x[i + k] - y[i + k];
+      parts[k] += Squares ? step * step : std::fabs(step);
+    }
+  }
+  for (; i < count; ++i) {
+    const double step = x[i] - y[i];
+    sum += Squares ? step * step : std::fabs(step);
+  }
+  for (double part : parts) sum += part;
+  return sum;
+}
+
 /* Of an infinite p, a NaN counts in the distances of the pairs of one matrix alone. */
 double distance(const double *x, const double *y, int64_t count, double p, bool nan_counts) {
+  if (p == 2.0) return std::sqrt(sumOfDifferences<true>(x, y, count));
+  if (p == 1.0) return sumOfDifferences<false>(x, y, count);
   double sum = 0.0;
   for (int64_t i = 0; i < count; ++i) {
     const double size = std::fabs(x[i] - y[i]);
@@ -22,11 +45,10 @@ double distance(const double *x, const double *y, int64_t count, double p, bool 
     } else if (p == 0.0) {
       sum += isNan(size) ? size : size != 0.0 ? 1.0 : 0.0;
     } else {
-      sum += p == 1.0 ? size : p == 2.0 ? size * size : std::pow(size, p);
+      sum += std::pow(size, p);
     }
   }
-  if (p == 0.0 || p == 1.0 || std::isinf(p)) return sum;
-  return p == 2.0 ? std::sqrt(sum) : std::pow(sum, 1.0 / p);
+  return p == 0.0 || std::isinf(p) ? sum : std::pow(sum, 1.0 / p);
 }
 
 /* The derivative of a distance by a coordinate of its first row. */
@@ -37,6 +59,14 @@ double distanceGradOf(double difference, double distance, double p) {
   if (p == 1.0) return sign;
   if (std::isinf(p)) return size == distance ? sign : 0.0;
   return sign * std::pow(size / distance, p - 1.0);
+}
+
+/* Those of the norm of p = 2, times the gradient: `scale` is that over the distance. */
+SIM_CLONES void addShares(double *slopes, const double *x, const double *y, int64_t count, double scale) {
+  for (int64_t i = 0; i < count; ++i) {
+    const double difference = x[i] - y[i], share = scale * difference;
+    slopes[i] += difference == 0.0 ? 0.0 : share;
+  }
 }
 
 Operand inDouble(Operand operand) {
@@ -88,14 +118,18 @@ aclError runCdistBackward(const aclOpExecutor &executor) {
     for (int64_t i = 0; std::isinf(p) && i < rows * others; ++i) {
       distances[i] = distance(one + i / others * columns, other + i % others * columns, columns, p, false);
     }
+    std::fill_n(slopes, rows * columns, 0.0);
     for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t c = 0; c < columns; ++c) {
-        double sum = 0.0;
-        for (int64_t k = 0; k < others; ++k) {
-          const double difference = one[i * columns + c] - other[k * columns + c];
-          sum += grads[i * others + k] * distanceGradOf(difference, distances[i * others + k], p);
+      for (int64_t k = 0; k < others; ++k) {
+        const double grad = grads[i * others + k], found = distances[i * others + k];
+        const double *x = one + i * columns, *y = other + k * columns;
+        if (p == 2.0) {
+          if (found != 0.0) addShares(slopes + i * columns, x, y, columns, grad / found);
+          continue;
         }
-        slopes[i * columns + c] = sum;
+        for (int64_t c = 0; c < columns; ++c) {
+          slopes[i * columns + c] += grad * distanceGradOf(x[c] - y[c], found, p);
+        }
       }
     }
     to.write(slopes);

@@ -49,7 +49,7 @@ aclError gatherElements(Target &source, const Operand &out) {
   for (int64_t first = 0, count; first < out.count; first += count) {
     count = std::min(kBlock, out.count - first);
     if (!source.read(addresses, count)) return ACL_ERROR_RT_AICORE_EXCEPTION;
-    for (int64_t i = 0; i < count; ++i) std::memcpy(buffer + i * out.item, addresses[i], static_cast<size_t>(out.item));
+    gatherItems(buffer, addresses, count, out.item);
     target.write(buffer, count);
   }
   return ACL_SUCCESS;
@@ -75,6 +75,11 @@ aclError runPut(const aclOpExecutor &executor) {
                       (executor.attributes[0] != 0 ? kFoldOf<Addition> : kFoldOf<Replacement>)[source.compute]);
 }
 
+bool isContiguous(const Operand &operand) {
+  StridedRun run;
+  return asStridedRun(operand, &run) && (run.count == 1 || run.stride == operand.item);
+}
+
 /* One slice for each index, moved at once. */
 aclError runIndexSelect(const aclOpExecutor &executor) {
   Operand in = executor.operands[0], index = executor.operands[1], out = executor.operands[2];
@@ -83,16 +88,25 @@ aclError runIndexSelect(const aclOpExecutor &executor) {
   const int64_t size = in.rank == 0 ? 1 : in.dims[dim];
   const int64_t from_step = in.rank == 0 ? 0 : in.strides[dim] * in.item;
   const int64_t to_step = out.rank == 0 ? 0 : out.strides[dim] * out.item;
+  const int64_t bytes = out.count / index.count * out.item;
   if (in.rank > 0) in.dims[dim] = out.dims[dim] = 1;
+  const bool whole = isContiguous(in) && isContiguous(out);
   index.compute = kI64;
   Cursor indices(index);
   char *const start = in.host;
-  for (int64_t i = 0; i < index.count; ++i, out.host += to_step) {
-    int64_t value;
-    value = *static_cast<const int64_t *>(indices.read(&value, 1));
-    if (!inBounds(value, size)) return ACL_ERROR_RT_AICORE_EXCEPTION;
-    in.host = start + value * from_step;
-    convertView(in, out);
+  int64_t buffer[kBlock];
+  for (int64_t first = 0, length; first < index.count; first += length) {
+    length = std::min(kBlock, index.count - first);
+    const int64_t *places = static_cast<const int64_t *>(indices.read(buffer, length));
+    for (int64_t i = 0; i < length; ++i, out.host += to_step) {
+      if (!inBounds(places[i], size)) return ACL_ERROR_RT_AICORE_EXCEPTION;
+      in.host = start + places[i] * from_step;
+      if (whole) {
+        std::memcpy(out.host, in.host, static_cast<size_t>(bytes));
+      } else {
+        convertView(in, out);
+      }
+    }
   }
   return ACL_SUCCESS;
 }
@@ -347,6 +361,59 @@ aclnnStatus prepareScatterNd(aclOpExecutor &executor, const Argument *, const Op
 
 }  // namespace
 
+namespace {
+
+template <int Item>
+void gatherAll(char *to, char *const *addresses, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * Item, addresses[i], Item);
+}
+
+/* Writes the value to the elements that the mask names. */
+template <class Bits>
+void fillMasked(char *const *addresses, const Boolean *mask, int64_t count, const char *value) {
+  Bits bits;
+  std::memcpy(&bits, value, sizeof bits);
+  for (int64_t i = 0; i < count; ++i) {
+    Bits element;
+    std::memcpy(&element, addresses[i], sizeof element);
+    element = mask[i] != 0 ? bits : element;
+    std::memcpy(addresses[i], &element, sizeof element);
+  }
+}
+using FillMasked = void (*)(char *const *addresses, const Boolean *mask, int64_t count, const char *value);
+
+FillMasked fillMaskedOf(int32_t item) {
+  switch (item) {
+    case 1:
+      return fillMasked<uint8_t>;
+    case 2:
+      return fillMasked<uint16_t>;
+    case 4:
+      return fillMasked<uint32_t>;
+    case 8:
+      return fillMasked<uint64_t>;
+    default:
+      return fillMasked<Complex>;
+  }
+}
+
+}  // namespace
+
+void gatherItems(char *to, char *const *addresses, int64_t count, int32_t item) {
+  switch (item) {
+    case 1:
+      return gatherAll<1>(to, addresses, count);
+    case 2:
+      return gatherAll<2>(to, addresses, count);
+    case 4:
+      return gatherAll<4>(to, addresses, count);
+    case 8:
+      return gatherAll<8>(to, addresses, count);
+    default:
+      return gatherAll<sizeof(Complex)>(to, addresses, count);
+  }
+}
+
 aclnnStatus checkIndex(const aclOpExecutor &executor, const Operand &index, const Operand &indexed, int32_t dim) {
   if (index.count == 0) return ACLNN_SUCCESS;
   const char *name = executor.op->parameters[indexed.parameter].name;
@@ -363,7 +430,7 @@ aclnnStatus checkIndex(const aclOpExecutor &executor, const Operand &index, cons
 }
 
 aclError scatterElements(const Operand &out, int32_t dim, const Operand &index, const Operand &source,
-                         FoldElement fold) {
+                         FoldElements fold) {
   Operand used = source; /* the part of it that index covers */
   for (int32_t i = 0; i < index.rank && i < used.rank; ++i) used.dims[i] = index.dims[i];
   IndexCursor target(out, dim, index);
@@ -462,7 +529,7 @@ AdvancedIndexCursor::AdvancedIndexCursor(const Operand &indexed, const Operand *
 
 bool AdvancedIndexCursor::read(char **addresses, int64_t count) {
   int64_t buffer[kBlock];
-  for (int64_t i = 0; i < count; ++i, rest_->skip(1)) addresses[i] = rest_->position();
+  rest_->addresses(addresses, count);
   for (int32_t k = 0; k < axis_count_; ++k) {
     Axis &axis = axes_[k];
     const int64_t *indices = static_cast<const int64_t *>(axis.index->read(buffer, count));
@@ -507,9 +574,7 @@ aclError runIndex(const aclOpExecutor &executor) {
   for (int64_t first = 0, length; first < out.count; first += length) {
     length = std::min(kBlock, out.count - first);
     if (!source.read(addresses, length)) return ACL_ERROR_RT_AICORE_EXCEPTION;
-    for (int64_t i = 0; i < length; ++i) {
-      std::memcpy(buffer + i * out.item, addresses[i], static_cast<size_t>(out.item));
-    }
+    gatherItems(buffer, addresses, length, out.item);
     target.write(buffer, length);
   }
   return ACL_SUCCESS;
@@ -533,7 +598,7 @@ aclError runIndexPut(const aclOpExecutor &executor) {
   const int32_t count = static_cast<int32_t>(executor.operands.size()) - 2;
   const Operand &out = executor.operands[0], &values = executor.operands.end()[-1];
   AdvancedIndexCursor target(out, executor.operands.begin() + 1, count);
-  const FoldElement *fold = executor.attributes[kAccumulate] != 0 ? kFoldOf<Addition> : kFoldOf<Replacement>;
+  const FoldElements *fold = executor.attributes[kAccumulate] != 0 ? kFoldOf<Addition> : kFoldOf<Replacement>;
   return foldElements(target, out, values, values.count, fold[values.compute]);
 }
 
@@ -566,6 +631,8 @@ void scaleBlock(void *block, int64_t count, const Scalar &number) {
 using ScaleBlock = void (*)(void *, int64_t, const Scalar &);
 constexpr ScaleBlock kScale[] = {scaleBlock<float>, scaleBlock<double>, scaleBlock<int64_t>, scaleBlock<Complex>};
 
+constexpr int64_t kFewColumns = 4; /* so many elements of a row are added one by one */
+
 /* False where one of the indices, of `size` places, counts from the end. */
 bool countsFromFront(Operand indices, int64_t size) {
   indices.compute = kI64;
@@ -581,14 +648,54 @@ bool countsFromFront(Operand indices, int64_t size) {
   return true;
 }
 
+template <class C>
+SIM_CLONES void addRow(C *to, const C *from, C factor, int64_t count) {
+  SIM_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) to[i] = add(to[i], multiply(from[i], factor));
+}
+
+/* Whether `operand` has the compute type C and contiguous slices of its first dimension. */
+template <class C>
+bool hasRows(Operand operand) {
+  if (operand.rank == 0 || operand.type != kTypeOf<C>) return false;
+  operand.dims[0] = 1;
+  return isContiguous(operand);
+}
+
+/* The same of such slices, each at once. */
+template <class C>
+aclError addRows(const Operand &index, const Operand &source, const Operand &out, C factor) {
+  const int64_t width = source.count / source.dims[0];
+  const int64_t from_step = source.strides[0] * source.item, to_step = out.strides[0] * out.item;
+  Operand indices = index;
+  indices.compute = kI64;
+  Cursor cursor(indices);
+  int64_t buffer[kBlock];
+  const char *from = source.host;
+  for (int64_t first = 0, length; first < index.count; first += length) {
+    length = std::min(kBlock, index.count - first);
+    const int64_t *places = static_cast<const int64_t *>(cursor.read(buffer, length));
+    for (int64_t i = 0; i < length; ++i, from += from_step) {
+      if (!inBounds(places[i], out.dims[0])) return ACL_ERROR_RT_AICORE_EXCEPTION;
+      addRow(reinterpret_cast<C *>(out.host + places[i] * to_step), reinterpret_cast<const C *>(from), factor, width);
+    }
+  }
+  return ACL_SUCCESS;
+}
+
 /* self, index, source, out: alpha times a slice of source is added to each slice that index names. */
 aclError runIndexAdd(const aclOpExecutor &executor) {
   const Operand &self = executor.operands[0], &source = executor.operands[2], &out = executor.operands[3];
   const int64_t places = out.rank == 0 ? 1 : out.dims[executor.attributes[kDim]];
   if (!countsFromFront(executor.operands[1], places)) return ACL_ERROR_RT_AICORE_EXCEPTION;
   if (self.address != out.address) convertView(self, out);
-  Operand indices[kMaxRank] = {}; /* none but that of `dim` */
   const int32_t dim = static_cast<int32_t>(executor.attributes[kDim]);
+  if (source.count == 0) return ACL_SUCCESS;
+  if (dim == 0 && source.count / executor.operands[1].count >= kFewColumns && hasRows<float>(source) &&
+      hasRows<float>(out)) {
+    return addRows<float>(executor.operands[1], source, out, scalarAs<float>(executor.scalars[0]));
+  }
+  Operand indices[kMaxRank] = {}; /* none but that of `dim` */
   indices[dim] = executor.operands[1];
   indices[dim].rank = 1;
   if (executor.operands[1].rank == 0) {
@@ -605,16 +712,13 @@ aclError runIndexAdd(const aclOpExecutor &executor) {
   Cursor values(source);
   char *addresses[kBlock];
   alignas(64) char buffer[kBlockBytes], scaled[kBlockBytes];
-  const LoadStrided load = loadStrided(out.type, source.compute);
-  const StoreStrided store = storeStrided(out.type, source.compute);
   const int64_t item = source.compute == kF32 ? sizeof(float) : source.compute == kC128 ? sizeof(Complex) : 8;
   for (int64_t first = 0, length; first < source.count; first += length) {
     length = std::min(kBlock, source.count - first);
     if (!target.read(addresses, length)) return ACL_ERROR_RT_AICORE_EXCEPTION;
     std::memcpy(scaled, values.read(buffer, length), static_cast<size_t>(length * item));
     kScale[source.compute](scaled, length, executor.scalars[0]);
-    const FoldElement fold = kFoldOf<Addition>[source.compute];
-    for (int64_t i = 0; i < length; ++i) fold(addresses[i], load, store, scaled + i * item);
+    kFoldOf<Addition>[source.compute](addresses, out.type, scaled, length);
   }
   return ACL_SUCCESS;
 }
@@ -689,8 +793,8 @@ struct Smallest {
     }
   }
 };
-constexpr const FoldElement *kFolds[] = {kFoldOf<Replacement>, kFoldOf<Addition>, kFoldOf<Product>,
-                                         kFoldOf<Largest>,     kFoldOf<Smallest>, kFoldOf<Addition>};
+constexpr const FoldElements *kFolds[] = {kFoldOf<Replacement>, kFoldOf<Addition>, kFoldOf<Product>,
+                                          kFoldOf<Largest>,     kFoldOf<Smallest>, kFoldOf<Addition>};
 
 struct Scattered {
   const Operand &self, &index, &out;
@@ -797,14 +901,13 @@ aclError runMaskedFill(const aclOpExecutor &executor) {
   } else {
     std::memcpy(value, executor.operands[2].host, static_cast<size_t>(self.item));
   }
+  const FillMasked fill = fillMaskedOf(self.item);
   Cursor elements(self), masked(mask);
   for (int64_t first = 0, length; first < self.count; first += length) {
     length = std::min(kBlock, self.count - first);
     const Boolean *truth = static_cast<const Boolean *>(masked.read(truths, length));
-    for (int64_t i = 0; i < length; ++i, elements.skip(1)) addresses[i] = elements.position();
-    for (int64_t i = 0; i < length; ++i) {
-      if (truth[i] != 0) std::memcpy(addresses[i], value, static_cast<size_t>(self.item));
-    }
+    elements.addresses(addresses, length);
+    fill(addresses, truth, length, value);
   }
   return ACL_SUCCESS;
 }

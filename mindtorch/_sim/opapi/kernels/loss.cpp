@@ -228,106 +228,174 @@ SIM_OP(aclnnNLLLoss2dBackward, prepareLossBackward, nullptr, 1)
 
 namespace {
 
-/* x: self, target, and where the loss has them weight and weight of the positives (1 where left out); p: a parameter.*/
-using Formula = double (*)(const double *x, double p);
+/* A formula of x and y (self and target), w and v (their weight, and that of the positives; 1 where left out), and the
+ * parameter p. */
+#define SIM_FORMULA(Name, expression)                                                                                 \
+  struct Name {                                                                                                       \
+    template <class C>                                                                                                \
+    static SIM_INLINE C apply([[maybe_unused]] C x, [[maybe_unused]] C y, [[maybe_unused]] C w, [[maybe_unused]] C v, \
+                              [[maybe_unused]] C p) {                                                                 \
+      return expression;                                                                                              \
+    }                                                                                                                 \
+  };
+
+constexpr int kFormulaInputs = 4;
+
+template <class F, class C>
+SIM_CLONES void formulaLoop(const void *const *inputs, double parameter, int64_t count, void *results) {
+  const C *x = static_cast<const C *>(inputs[0]), *y = static_cast<const C *>(inputs[1]);
+  const C *w = static_cast<const C *>(inputs[2]), *v = static_cast<const C *>(inputs[3]);
+  C *out = static_cast<C *>(results);
+  const C p = static_cast<C>(parameter);
+  SIM_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) out[i] = F::apply(x[i], y[i], w[i], v[i], p);
+}
+
+/* By compute type, kF32 or kF64. */
+struct Formula {
+  void (*run[2])(const void *const *inputs, double parameter, int64_t count, void *results);
+};
+template <class F>
+constexpr Formula kFormulaOf = {{formulaLoop<F, float>, formulaLoop<F, double>}};
+
 struct Loss {
-  Formula value;
-  Formula grad;        /* by self */
-  Formula target_grad; /* NULL: no operator asks for it */
+  const Formula *value;
+  const Formula *grad;        /* by self */
+  const Formula *target_grad; /* NULL: no operator asks for it */
 };
 
-double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
-double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
-double sign(double x) { return static_cast<double>((x > 0) - (x < 0)); }
-
-double square(const double *x, double) { return (x[0] - x[1]) * (x[0] - x[1]); }
-double squareGrad(const double *x, double) { return 2 * (x[0] - x[1]); }
-double distance(const double *x, double) { return std::fabs(x[0] - x[1]); }
-double distanceGrad(const double *x, double) { return sign(x[0] - x[1]); }
-
-double smooth(const double *x, double beta) {
-  const double size = std::fabs(x[0] - x[1]);
-  return size < beta ? size * size / (2 * beta) : size - beta / 2;
+template <class C>
+SIM_INLINE C softplus(C x) {
+  return (x > C(0) ? x : C(0)) + vec::log1pOfExp(-std::fabs(x));
 }
-double smoothGrad(const double *x, double beta) {
-  const double step = x[0] - x[1];
-  return std::fabs(step) < beta ? step / beta : sign(step);
+template <class C>
+SIM_INLINE C sign(C x) {
+  return C(x > C(0)) - C(x < C(0));
 }
-
-double margin(const double *x, double) { return softplus(-x[0] * x[1]); }
-double marginGrad(const double *x, double) { return -x[1] * sigmoid(-x[0] * x[1]); }
-
+template <class C>
+SIM_INLINE C smooth(C step, C beta) {
+  const C size = std::fabs(step), curve = size * size / (C(2) * beta), line = size - beta / C(2);
+  return size < beta ? curve : line;
+}
+template <class C>
+SIM_INLINE C smoothGrad(C step, C beta) {
+  const C slope = step / beta, end = sign(step);
+  return std::fabs(step) < beta ? slope : end;
+}
 /* As in torch, logarithms are clamped to -100. */
-double binaryCrossEntropy(const double *x, double) {
-  return -x[2] * (x[1] * std::max(std::log(x[0]), -100.0) + (1 - x[1]) * std::max(std::log1p(-x[0]), -100.0));
+template <class C>
+SIM_INLINE C clampedLog(C logarithm) {
+  return logarithm < C(-100) ? C(-100) : logarithm;
 }
-double binaryCrossEntropyGrad(const double *x, double) {
-  return x[2] * (x[0] - x[1]) / std::max((1 - x[0]) * x[0], 1e-12);
+template <class C>
+SIM_INLINE C crossEntropyGrad(C x, C y) {
+  const C variance = (C(1) - x) * x, least = C(1e-12);
+  return (x - y) / (variance < least ? least : variance);
+}
+template <class C>
+SIM_INLINE C divergence(C x, C y) {
+  const C term = y * (vec::log(y) - x), other = y == C(0) ? C(0) : std::numeric_limits<C>::quiet_NaN();
+  return y > C(0) ? term : other;
+}
+template <class C>
+SIM_INLINE C divergenceTargetGrad(C x, C y) {
+  const C slope = vec::log(y) + C(1) - x;
+  return y > C(0) ? slope : std::numeric_limits<C>::quiet_NaN();
 }
 
-double bceWithLogits(const double *x, double) {
-  return x[2] * ((1 - x[1]) * x[0] + (1 + (x[3] - 1) * x[1]) * softplus(-x[0]));
-}
-double bceWithLogitsGrad(const double *x, double) {
-  return x[2] * ((1 - x[1]) - (1 + (x[3] - 1) * x[1]) * sigmoid(-x[0]));
-}
-double bceWithLogitsTargetGrad(const double *x, double) { return x[2] * ((x[3] - 1) * softplus(-x[0]) - x[0]); }
+SIM_FORMULA(Square, (x - y) * (x - y))
+SIM_FORMULA(SquareGrad, C(2) * (x - y))
+SIM_FORMULA(Distance, std::fabs(x - y))
+SIM_FORMULA(DistanceGrad, sign(x - y))
+SIM_FORMULA(Smooth, smooth(x - y, p))
+SIM_FORMULA(SmoothGrad, smoothGrad(x - y, p))
+SIM_FORMULA(Margin, softplus(-x *y))
+SIM_FORMULA(MarginGrad, -y *vec::sigmoid(-x *y))
+SIM_FORMULA(CrossEntropy, -w *(y *clampedLog(vec::log(x)) + (C(1) - y) * clampedLog(vec::log1p(-x))))
+SIM_FORMULA(CrossEntropyGrad, w *crossEntropyGrad(x, y))
+SIM_FORMULA(WithLogits, w *((C(1) - y) * x + (C(1) + (v - C(1)) * y) * softplus(-x)))
+SIM_FORMULA(WithLogitsGrad, w *((C(1) - y) - (C(1) + (v - C(1)) * y) * vec::sigmoid(-x)))
+SIM_FORMULA(WithLogitsTargetGrad, w *((v - C(1)) * softplus(-x) - x))
+SIM_FORMULA(Divergence, divergence(x, y))
+SIM_FORMULA(DivergenceGrad, -y)
+SIM_FORMULA(DivergenceTargetGrad, divergenceTargetGrad(x, y))
+SIM_FORMULA(LogDivergence, vec::exp(y) * (y - x))
+SIM_FORMULA(LogDivergenceGrad, -vec::exp(y))
+SIM_FORMULA(LogDivergenceTargetGrad, vec::exp(y) * (y - x + C(1)))
 
-double klDiv(const double *x, double) { return x[1] > 0 ? x[1] * (std::log(x[1]) - x[0]) : x[1] == 0 ? 0 : NAN; }
-double klDivGrad(const double *x, double) { return -x[1]; }
-double klDivTargetGrad(const double *x, double) { return x[1] > 0 ? std::log(x[1]) + 1 - x[0] : NAN; }
-double klDivLogTarget(const double *x, double) { return std::exp(x[1]) * (x[1] - x[0]); }
-double klDivLogTargetGrad(const double *x, double) { return -std::exp(x[1]); }
-double klDivLogTargetTargetGrad(const double *x, double) { return std::exp(x[1]) * (x[1] - x[0] + 1); }
+constexpr Loss kSquare = {&kFormulaOf<Square>, &kFormulaOf<SquareGrad>, nullptr};
+constexpr Loss kDistance = {&kFormulaOf<Distance>, &kFormulaOf<DistanceGrad>, nullptr};
+constexpr Loss kSmooth = {&kFormulaOf<Smooth>, &kFormulaOf<SmoothGrad>, nullptr};
+constexpr Loss kMargin = {&kFormulaOf<Margin>, &kFormulaOf<MarginGrad>, nullptr};
+constexpr Loss kBinaryCrossEntropy = {&kFormulaOf<CrossEntropy>, &kFormulaOf<CrossEntropyGrad>, nullptr};
+constexpr Loss kBceWithLogits = {&kFormulaOf<WithLogits>, &kFormulaOf<WithLogitsGrad>,
+                                 &kFormulaOf<WithLogitsTargetGrad>};
+constexpr Loss kKlDiv = {&kFormulaOf<Divergence>, &kFormulaOf<DivergenceGrad>, &kFormulaOf<DivergenceTargetGrad>};
+constexpr Loss kKlDivLogTarget = {&kFormulaOf<LogDivergence>, &kFormulaOf<LogDivergenceGrad>,
+                                  &kFormulaOf<LogDivergenceTargetGrad>};
 
-constexpr Loss kSquare = {square, squareGrad, nullptr}, kDistance = {distance, distanceGrad, nullptr};
-constexpr Loss kSmooth = {smooth, smoothGrad, nullptr}, kMargin = {margin, marginGrad, nullptr};
-constexpr Loss kBinaryCrossEntropy = {binaryCrossEntropy, binaryCrossEntropyGrad, nullptr};
-constexpr Loss kBceWithLogits = {bceWithLogits, bceWithLogitsGrad, bceWithLogitsTargetGrad};
-constexpr Loss kKlDiv = {klDiv, klDivGrad, klDivTargetGrad};
-constexpr Loss kKlDivLogTarget = {klDivLogTarget, klDivLogTargetGrad, klDivLogTargetTargetGrad};
+constexpr int kMostInputs = kFormulaInputs + 1;
 
-constexpr int kMostInputs = 5;
-
-/* Calls `use` with a block of each input, 1.0 for those left out. */
-template <class Use>
+/* Calls use(blocks, length) with a block of each of `count` inputs, 1 for those left out and those behind. */
+template <class C, class Use>
 void walk(const Operand *inputs, int64_t count, int64_t total, Use use) {
-  double buffers[kMostInputs][kBlock];
-  const double *blocks[kMostInputs];
+  alignas(64) C buffers[kMostInputs][kBlock], ones[kBlock];
+  const void *blocks[kMostInputs];
   alignas(Cursor) char storage[kMostInputs][sizeof(Cursor)];
   Cursor *cursors[kMostInputs];
+  std::fill_n(ones, std::min(kBlock, total), C(1));
+  std::fill_n(blocks, kMostInputs, ones);
   for (int64_t i = 0; i < count; ++i) {
     cursors[i] = inputs[i].tensor == nullptr ? nullptr : new (storage[i]) Cursor(inputs[i]);
-    std::fill_n(buffers[i], kBlock, 1.0);
   }
   for (int64_t first = 0; first < total; first += kBlock) {
     const int64_t length = std::min(kBlock, total - first);
     for (int64_t i = 0; i < count; ++i) {
-      blocks[i] =
-          cursors[i] == nullptr ? buffers[i] : static_cast<const double *>(cursors[i]->read(buffers[i], length));
+      if (cursors[i] != nullptr) blocks[i] = cursors[i]->read(buffers[i], length);
     }
     use(blocks, length);
   }
 }
 
+template <class C>
+SIM_CLONES double sumOf(const C *values, int64_t count) {
+  constexpr int64_t kParts = 16; /* partial sums, which the processor can overlap */
+  double parts[kParts] = {}, sum = 0.0;
+  int64_t i = 0;
+  for (; i + kParts <= count; i += kParts) {
+    for (int64_t k = 0; k < kParts; ++k) parts[k] += static_cast<double>(values[i + k]);
+  }
+  for (; i < count; ++i) sum += static_cast<double>(values[i]);
+  for (double part : parts) sum += part;
+  return sum;
+}
+
+/* values = gradients * factor * values */
+template <class C>
+SIM_CLONES void chain(const C *gradients, C factor, C *values, int64_t count) {
+  SIM_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) values[i] = gradients[i] * factor * values[i];
+}
+
 /* self, target, weights, out */
+template <class C>
 aclError runPointwiseLoss(const aclOpExecutor &executor) {
-  const Formula formula = reinterpret_cast<Formula>(const_cast<void *>(executor.kernel));
+  const auto formula = static_cast<const Formula *>(executor.kernel)->run[computeOfType<C>()];
   const int64_t inputs = executor.attributes[kInputs], reduction = executor.attributes[kReduction];
   const double parameter = executor.scalars[0].real;
   const int64_t total = executor.operands[0].count;
   Operand out = executor.operands[static_cast<uint32_t>(inputs)];
-  out.compute = kF64;
+  out.compute = reduction == kNone ? uint8_t{computeOfType<C>()} : uint8_t{kF64};
   Cursor target(out);
   double sum = 0.0;
-  walk(executor.operands.begin(), inputs, total, [&](const double **blocks, int64_t length) {
-    double values[kBlock];
-    for (int64_t i = 0; i < length; ++i) {
-      double x[kMostInputs];
-      for (int64_t k = 0; k < inputs; ++k) x[k] = blocks[k][i];
-      sum += values[i] = formula(x, parameter);
+  walk<C>(executor.operands.begin(), inputs, total, [&](const void *const *blocks, int64_t length) {
+    alignas(64) C values[kBlock];
+    formula(blocks, parameter, length, values);
+    if (reduction == kNone) {
+      target.write(values, length);
+    } else {
+      sum += sumOf(values, length);
     }
-    if (reduction == kNone) target.write(values, length);
   });
   if (reduction == kMean) sum /= static_cast<double>(total);
   if (reduction != kNone) target.write(&sum, 1);
@@ -335,28 +403,26 @@ aclError runPointwiseLoss(const aclOpExecutor &executor) {
 }
 
 /* gradient, self, target, weights, out */
+template <class C>
 aclError runPointwiseLossBackward(const aclOpExecutor &executor) {
-  const Formula formula = reinterpret_cast<Formula>(const_cast<void *>(executor.kernel));
+  const auto formula = static_cast<const Formula *>(executor.kernel)->run[computeOfType<C>()];
   const int64_t inputs = executor.attributes[kInputs];
   const double parameter = executor.scalars[0].real;
   Operand out = executor.operands[static_cast<uint32_t>(inputs)];
-  out.compute = kF64;
+  out.compute = computeOfType<C>();
   Cursor target(out);
   const double factor = executor.attributes[kReduction] == kMean ? 1.0 / static_cast<double>(out.count) : 1.0;
-  walk(executor.operands.begin(), inputs, out.count, [&](const double **blocks, int64_t length) {
-    double values[kBlock];
-    for (int64_t i = 0; i < length; ++i) {
-      double x[kMostInputs];
-      for (int64_t k = 1; k < inputs; ++k) x[k - 1] = blocks[k][i];
-      values[i] = blocks[0][i] * factor * formula(x, parameter);
-    }
+  walk<C>(executor.operands.begin(), inputs, out.count, [&](const void *const *blocks, int64_t length) {
+    alignas(64) C values[kBlock];
+    formula(blocks + 1, parameter, length, values);
+    chain(static_cast<const C *>(blocks[0]), static_cast<C>(factor), values, length);
     target.write(values, length);
   });
   return ACL_SUCCESS;
 }
 
 /* Operands [0, inputs) are broadcast together; the result is theirs, or one number. */
-aclnnStatus plan(aclOpExecutor &executor, uint32_t inputs, int64_t reduction, bool reduces, Formula formula,
+aclnnStatus plan(aclOpExecutor &executor, uint32_t inputs, int64_t reduction, bool reduces, const Formula *formula,
                  double parameter) {
   if (reduction < kNone || reduction > kSum) return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
   Shape shape;
@@ -370,19 +436,24 @@ aclnnStatus plan(aclOpExecutor &executor, uint32_t inputs, int64_t reduction, bo
   if (reduces && reduction != kNone && out.count != 1) return refuse(executor, "out has more than one element");
   if (!reduces || reduction == kNone) SIM_TRY(requireShape(executor, out, shape));
   int64_t count = 1;
+  bool wide = false;
   for (int32_t i = 0; i < shape.rank; ++i) count *= shape.dims[i];
+  for (uint32_t i = 0; i < inputs; ++i) wide |= executor.operands[i].tensor && executor.operands[i].type == ACL_DOUBLE;
   for (uint32_t i = 0; i < inputs; ++i) {
     Operand &operand = executor.operands[i];
     if (operand.tensor == nullptr) continue;
     expandTo(&operand, shape);
     operand.count = count;
-    operand.compute = kF64;
+    operand.compute = wide ? kF64 : kF32;
   }
   executor.attributes[kReduction] = reduction;
   executor.attributes[kInputs] = inputs;
   executor.scalars[0] = {true, ACL_DOUBLE, 0, parameter, 0.0};
-  executor.kernel = reinterpret_cast<const void *>(formula);
-  executor.run = reduces ? runPointwiseLoss : runPointwiseLossBackward;
+  executor.kernel = formula;
+  static constexpr aclError (*kRuns[2][2])(const aclOpExecutor &) = {
+      {runPointwiseLossBackward<float>, runPointwiseLossBackward<double>},
+      {runPointwiseLoss<float>, runPointwiseLoss<double>}};
+  executor.run = kRuns[reduces ? 1 : 0][wide ? 1 : 0];
   return ACLNN_SUCCESS;
 }
 

@@ -9,6 +9,10 @@
 namespace sim {
 namespace {
 
+constexpr int64_t kSumParts = 16; /* partial sums of a loop */
+template <class C>
+using Accumulated = std::conditional_t<std::is_same<C, float>::value, double, C>;
+
 constexpr int kRowMajor = 101, kNoTranspose = 111, kTranspose = 112;
 
 enum Attribute { kLeft, kRight, kResult, kBias, kInPlace };
@@ -247,24 +251,41 @@ aclnnStatus prepareAddbmm(aclOpExecutor &executor, const Argument *, const OpBod
   return ACLNN_SUCCESS;
 }
 
+/* Sums of floats accumulate in double, in partial sums that the processor can overlap. */
 template <class C>
-void sumProducts(const Operand &x, const Operand &y, const Operand &out) {
+SIM_CLONES void addProducts(const C *a, const C *b, int64_t count, Accumulated<C> *sum) {
+  Accumulated<C> parts[kSumParts] = {};
+  int64_t i = 0;
+  for (; i + kSumParts <= count; i += kSumParts) {
+    for (int64_t k = 0; k < kSumParts; ++k) {
+      parts[k] = add(parts[k], multiply(Accumulated<C>(a[i + k]), Accumulated<C>(b[i + k])));
+    }
+  }
+  for (; i < count; ++i) *sum = add(*sum, multiply(Accumulated<C>(a[i]), Accumulated<C>(b[i])));
+  for (const Accumulated<C> &part : parts) *sum = add(*sum, part);
+}
+
+template <class C>
+void sumProducts(const Operand &x, const Operand &y, Operand out) {
   alignas(64) char buffers[2][kBlockBytes];
   Cursor left(x), right(y);
-  C sum(0);
+  Accumulated<C> sum(0);
   for (int64_t first = 0; first < x.count; first += kBlock) {
     int64_t count = std::min(kBlock, x.count - first);
     const C *a = static_cast<const C *>(left.read(buffers[0], count));
     const C *b = static_cast<const C *>(right.read(buffers[1], count));
-    for (int64_t i = 0; i < count; ++i) sum = add(sum, multiply(a[i], b[i]));
+    addProducts(a, b, count, &sum);
   }
-  storeStrided(out.type, computeOfType<C>())(&sum, out.host, 0, 1);
+  out.compute = computeOfType<Accumulated<C>>();
+  Cursor(out).write(&sum, 1);
 }
 
 aclError runDot(const aclOpExecutor &executor) {
   const Operand &x = executor.operands[0], &y = executor.operands[1], &out = executor.operands[2];
   if (x.compute == kI64) {
     sumProducts<int64_t>(x, y, out);
+  } else if (x.compute == kF32) {
+    sumProducts<float>(x, y, out);
   } else {
     sumProducts<double>(x, y, out);
   }
@@ -277,7 +298,8 @@ aclnnStatus prepareDot(aclOpExecutor &executor, const Argument *, const OpBody &
   SIM_TRY(requireShape(executor, executor.operands[2], Shape()));
   aclDataType type = promoteTypes(x.type, y.type);
   SIM_TRY(requireCast(executor, type, executor.operands[2]));
-  x.compute = y.compute = categoryOf(type) == kInteger ? kI64 : kF64;
+  const Compute compute = computeOf(type) == kF32 || computeOf(type) == kI64 ? computeOf(type) : kF64;
+  x.compute = y.compute = compute;
   executor.run = runDot;
   executor.workspace_size = x.count > 0 ? roundUp(1) : 0;
   return ACLNN_SUCCESS;
@@ -414,35 +436,63 @@ aclnnStatus prepareCross(aclOpExecutor &executor, const Argument *arguments, con
 
 /* --- aclnnLinalgVectorNorm -----------------------------------------------------------------------------------------*/
 
-/* The norm of the elements that `values` walks over. The sum is in double, but of narrower elements it has the range of
-   float: what a float does not hold becomes infinity or 0 there, as on the NPU and in torch. */
-double normOf(Cursor *values, const Operand &of, int64_t total, double order) {
-  const bool isDouble = of.type == ACL_DOUBLE;
-  const auto inRange = [isDouble](double term) {
-    return isDouble ? term : static_cast<double>(static_cast<float>(term));
-  };
-  double buffer[kBlock], norm = std::isinf(order) && order < 0 ? HUGE_VAL : 0;
+/* What a norm reads the elements in. Sums are in double. Those of narrower elements have terms, and in the end a total,
+   of the range of float: what a float does not hold becomes infinity or 0 there, as on the NPU and in torch. */
+uint8_t computeOfNorm(const Operand &of) { return of.type == ACL_DOUBLE ? kF64 : kF32; }
+
+template <class C>
+SIM_CLONES double sumOfSizes(const C *values, int64_t count, bool squares) {
+  double parts[kSumParts] = {}, sum = 0;
+  int64_t i = 0;
+  if (squares) {
+    for (; i + kSumParts <= count; i += kSumParts) {
+      for (int64_t k = 0; k < kSumParts; ++k) parts[k] += static_cast<double>(values[i + k] * values[i + k]);
+    }
+    for (; i < count; ++i) sum += static_cast<double>(values[i] * values[i]);
+  } else {
+    for (; i + kSumParts <= count; i += kSumParts) {
+      for (int64_t k = 0; k < kSumParts; ++k) parts[k] += static_cast<double>(std::fabs(values[i + k]));
+    }
+    for (; i < count; ++i) sum += static_cast<double>(std::fabs(values[i]));
+  }
+  for (double part : parts) sum += part;
+  return sum;
+}
+
+template <class C>
+double normIn(Cursor *values, int64_t total, double order) {
+  C buffer[kBlock];
+  double norm = std::isinf(order) && order < 0 ? HUGE_VAL : 0;
   for (int64_t first = 0; first < total; first += kBlock) {
     const int64_t count = std::min(kBlock, total - first);
-    const double *block = static_cast<const double *>(values->read(buffer, count));
+    const C *block = static_cast<const C *>(values->read(buffer, count));
+    if (order == 1 || order == 2) {
+      norm += sumOfSizes(block, count, order == 2);
+      continue;
+    }
     for (int64_t i = 0; i < count; ++i) {
-      const double size = std::fabs(block[i]);
+      const double size = static_cast<double>(std::fabs(block[i]));
       if (std::isinf(order)) {
         norm = order > 0 ? larger(size, norm) : smaller(size, norm);
-      } else if (order == 2) {
-        norm += inRange(size * size);
       } else {
-        norm += order == 0 ? size != 0 : inRange(std::pow(size, order));
+        norm += order == 0 ? size != 0 : static_cast<double>(static_cast<C>(std::pow(size, order)));
       }
     }
   }
   if (std::isinf(order) || order == 0) return norm;
-  return order == 2 ? std::sqrt(inRange(norm)) : std::pow(inRange(norm), 1 / order);
+  const double whole = static_cast<double>(static_cast<C>(norm));
+  return order == 2 ? std::sqrt(whole) : std::pow(whole, 1 / order);
+}
+
+/* The norm of the elements that `values` walks over, in computeOfNorm. */
+double normOf(Cursor *values, const Operand &of, int64_t total, double order) {
+  return of.type == ACL_DOUBLE ? normIn<double>(values, total, order) : normIn<float>(values, total, order);
 }
 
 aclError runNorm(const aclOpExecutor &executor) {
   Operand in = executor.operands[0], out = executor.operands[1];
-  in.compute = out.compute = kF64;
+  in.compute = computeOfNorm(in);
+  out.compute = kF64;
   const ReductionView view = splitDims(in, static_cast<uint32_t>(executor.attributes[0]));
   Cursor kept(view.kept), target(out);
   for (int64_t i = 0; i < out.count; ++i, kept.skip(1)) {
@@ -487,7 +537,9 @@ aclError runRenorm(const aclOpExecutor &executor) {
   double buffer[kBlock];
   for (int64_t i = 0; self.count > 0 && i < self.dims[dim]; ++i) {
     const Operand slice = sliceOf(self, dim, i);
-    Cursor measured(slice), values(slice), target(sliceOf(out, dim, i));
+    Operand elements = slice;
+    elements.compute = computeOfNorm(self);
+    Cursor measured(elements), values(slice), target(sliceOf(out, dim, i));
     const float norm = static_cast<float>(normOf(&measured, self, slice.count, order));
     const float scale = norm > most ? static_cast<float>(most) / (norm + 1e-7F) : 1.0F;
     for (int64_t first = 0; first < slice.count; first += kBlock) {
@@ -521,7 +573,8 @@ aclError runForeachNorm(const aclOpExecutor &executor) {
   const uint32_t tensors = executor.operands.size() / 2;
   for (uint32_t i = 0; i < tensors; ++i) {
     Operand in = executor.operands[i], out = executor.operands[tensors + i];
-    in.compute = out.compute = kF64;
+    in.compute = computeOfNorm(in);
+    out.compute = kF64;
     Cursor values(in), target(out);
     const double norm = normOf(&values, in, in.count, executor.scalars[0].real);
     target.write(&norm, 1);

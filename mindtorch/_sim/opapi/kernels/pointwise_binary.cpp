@@ -20,22 +20,95 @@ C truncDivide(C a, C b) {
   }
 }
 
-/* The quotient of the exact remainder, so that rounding of a / b cannot pass an integer. */
+/* The remainder of a division towards zero. */
 template <class C>
-C floorDivide(C a, C b) {
+C fmodOf(C a, C b) {
   if constexpr (std::is_same<C, int64_t>::value) {
-    C quotient = truncDivide(a, b);
-    bool lower = b != 0 && b != -1 && a % b != 0 && (a < 0) != (b < 0);
-    return lower ? quotient - 1 : quotient;
+    return b == 0 || b == -1 ? 0 : a % b;
   } else {
-    if (b == C(0)) return a / b;
-    C remainder = std::fmod(a, b);
-    C quotient = (a - remainder) / b;
-    if (remainder != C(0) && (b < C(0)) != (remainder < C(0))) quotient -= C(1);
-    if (quotient == C(0)) return std::copysign(C(0), a / b);
-    C floored = std::floor(quotient);
-    return quotient - floored > C(0.5) ? floored + C(1) : floored;
+    return std::fmod(a, b);
   }
+}
+
+/* What is made of numbers and the remainder of their division. */
+struct Remainder {
+  template <class C>
+  static SIM_INLINE C of(C, C, C rest) {
+    return rest;
+  }
+};
+
+/* With the sign of the divisor. */
+struct SignedRemainder {
+  template <class C>
+  static SIM_INLINE C of(C, C b, C rest) {
+    const C sum = add(rest, b), turned = (rest < C(0)) != (b < C(0)) ? sum : rest;
+    return rest == C(0) ? rest : turned;
+  }
+};
+
+/* The quotient of the exact remainder, so that rounding of a / b cannot pass an integer. */
+struct FloorQuotient {
+  template <class C>
+  static SIM_INLINE C of(C a, C b, C rest) {
+    if constexpr (std::is_same<C, int64_t>::value) {
+      const C quotient = truncDivide(a, b);
+      return rest != 0 && (rest < 0) != (b < 0) ? quotient - 1 : quotient;
+    } else {
+      const C exact = (a - rest) / b, lower = exact - C(1), ratio = a / b;
+      const C turned = (b < C(0)) != (rest < C(0)) ? lower : exact, quotient = rest == C(0) ? exact : turned;
+      const C floored = std::floor(quotient), next = floored + C(1);
+      const C whole = quotient - floored > C(0.5) ? next : floored, none = std::copysign(C(0), ratio);
+      const C found = quotient == C(0) ? none : whole;
+      return b == C(0) ? ratio : found;
+    }
+  }
+};
+
+/* Whether the quotient has 28 bits at most: then a - n b is exact in double, which takes much less time than libm. */
+SIM_INLINE bool isShort(double quotient) { return std::fabs(quotient) < 0x1p28; }
+
+/* Results may take the place of the numbers, so they wait until all remainders of a part are known. */
+template <class F>
+SIM_CLONES void divideFloats(const float *a, const float *b, float *out, int64_t count) {
+  double quotients[kBlock], rests[kBlock];
+  int64_t others = 0;
+  for (int64_t i = 0; i < count; ++i) quotients[i] = static_cast<double>(a[i]) / static_cast<double>(b[i]);
+  for (int64_t i = 0; i < count; ++i) { /* all in double, or the compiler would not vectorise it */
+    const double x = static_cast<double>(a[i]), rest = x - std::trunc(quotients[i]) * static_cast<double>(b[i]);
+    rests[i] = std::fabs(quotients[i]) < 1.0 ? x : rest; /* b may be infinite */
+    others |= isShort(quotients[i]) ? 0 : 1;
+  }
+  for (int64_t i = 0; i < count && others != 0; ++i) {
+    if (!isShort(quotients[i])) rests[i] = static_cast<double>(std::fmod(a[i], b[i]));
+  }
+  SIM_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) out[i] = F::of(a[i], b[i], std::copysign(static_cast<float>(rests[i]), a[i]));
+}
+
+enum class Number { kNone, kFirst, kSecond }; /* which of both is a number instead of a tensor */
+
+template <class F, Number Place>
+void divideLoop(const LoopArguments &arguments) {
+  const float *x = static_cast<const float *>(arguments.in[0]);
+  const float *y = Place == Number::kNone ? static_cast<const float *>(arguments.in[1]) : nullptr;
+  float *out = static_cast<float *>(arguments.out), number[kBlock];
+  const int64_t count = arguments.count;
+  if (Place != Number::kNone) std::fill_n(number, std::min(kBlock, count), scalarAs<float>(arguments.scalars[0]));
+  for (int64_t first = 0; first < count; first += kBlock) {
+    const int64_t length = std::min(kBlock, count - first);
+    const float *a = Place == Number::kFirst ? number : x + first;
+    const float *b = Place == Number::kFirst ? x + first : Place == Number::kSecond ? number : y + first;
+    divideFloats<F>(a, b, out + first, length);
+  }
+}
+
+/* The loops of an element, with this one for float. */
+template <class Element, class F, Number Place>
+constexpr Loops withDivideLoop() {
+  Loops loops = makeLoops<Element>();
+  loops.loop[kF32] = divideLoop<F, Place>;
+  return loops;
 }
 
 template <class C>
@@ -84,17 +157,18 @@ SIM_ELEMENT(Div, 2, kFloats | kComplexes, 0, divide(x, y))
 SIM_ELEMENT(DivScalar, 1, kFloats | kComplexes, 1, divide(x, p[0]))
 SIM_ELEMENT(TruncDiv, 2, kLibm | kReals, 0, truncDivide(x, y))
 SIM_ELEMENT(TruncDivScalar, 1, kLibm | kReals, 1, truncDivide(x, p[0]))
-SIM_ELEMENT(FloorDiv, 2, kLibm | kReals, 0, floorDivide(x, y))
-SIM_ELEMENT(FloorDivScalar, 1, kLibm | kReals, 1, floorDivide(x, p[0]))
+SIM_ELEMENT(FloorDiv, 2, kLibm | kReals, 0, FloorQuotient::of(x, y, fmodOf(x, y)))
+SIM_ELEMENT(FloorDivScalar, 1, kLibm | kReals, 1, FloorQuotient::of(x, p[0], fmodOf(x, p[0])))
+constexpr Loops kFloorDiv = withDivideLoop<FloorDiv, FloorQuotient, Number::kNone>();
+constexpr Loops kFloorDivScalar = withDivideLoop<FloorDivScalar, FloorQuotient, Number::kSecond>();
 SIM_ELEMENT(Pow, 2, kLibm | kAll, 0, power(x, y))
 SIM_ELEMENT(PowScalar, 1, kLibm | kAll, 1, powerByNumber(x, p[0]))
 SIM_ELEMENT(ScalarPow, 1, kLibm | kAll, 1, power(p[0], x))
 
 /* Rounding modes of aclnnDivMod: 0 none, 1 towards zero, 2 down. The attribute follows the second operand. */
 aclnnStatus prepareDivMod(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
-  static constexpr const Loops *kTensors[] = {&kLoopsOf<Div>, &kLoopsOf<TruncDiv>, &kLoopsOf<FloorDiv>};
-  static constexpr const Loops *kScalars[] = {&kLoopsOf<DivScalar>, &kLoopsOf<TruncDivScalar>,
-                                              &kLoopsOf<FloorDivScalar>};
+  static constexpr const Loops *kTensors[] = {&kLoopsOf<Div>, &kLoopsOf<TruncDiv>, &kFloorDiv};
+  static constexpr const Loops *kScalars[] = {&kLoopsOf<DivScalar>, &kLoopsOf<TruncDivScalar>, &kFloorDivScalar};
   int mode = static_cast<int>(arguments[2].integer);
   if (mode < 0 || mode > 2) return refuse(executor, "mode is {}, expected 0, 1 or 2", mode);
   bool scalar = body.variant != 0;
@@ -116,8 +190,8 @@ SIM_ELEMENTWISE(aclnnDiv, Div, kFloatResult)
 SIM_ELEMENTWISE(aclnnDivs, DivScalar, kFloatResult | kPromoteFirst)
 SIM_OP(aclnnDivMod, prepareDivMod, nullptr, 0)
 SIM_OP(aclnnDivMods, prepareDivMod, nullptr, 1)
-SIM_ELEMENTWISE(aclnnFloorDivide, FloorDiv, kSameType)
-SIM_ELEMENTWISE(aclnnFloorDivides, FloorDivScalar, kPromoteFirst)
+SIM_OP(aclnnFloorDivide, prepareElementwise, &kFloorDiv, kSameType)
+SIM_OP(aclnnFloorDivides, prepareElementwise, &kFloorDivScalar, kPromoteFirst)
 SIM_ELEMENTWISE(aclnnPowTensorTensor, Pow, kSameType)
 SIM_ELEMENTWISE(aclnnPowTensorScalar, PowScalar, kPromoteFirst)
 SIM_ELEMENTWISE(aclnnPowScalarTensor, ScalarPow, kPromoteFirst)
@@ -145,36 +219,32 @@ SIM_FOREACH(aclnnForeachPowScalarAndTensor, ScalarPow)
 
 namespace {
 
-/* A zero divisor gives what the hardware division cannot: 0 for integers, where torch raises. */
-template <class C>
-C fmodOf(C a, C b) {
-  if constexpr (std::is_same<C, int64_t>::value) {
-    return b == 0 || b == -1 ? 0 : a % b;
-  } else {
-    return std::fmod(a, b);
-  }
-}
-
-/* With the sign of the divisor. */
-template <class C>
-C remainderOf(C a, C b) {
-  const C rest = fmodOf(a, b);
-  return rest != C(0) && (rest < C(0)) != (b < C(0)) ? add(rest, b) : rest;
-}
+SIM_ELEMENT(Fmod, 2, kLibm | kReals, 0, fmodOf(x, y))
+SIM_ELEMENT(FmodScalar, 1, kLibm | kReals, 1, fmodOf(x, p[0]))
+SIM_ELEMENT(RemainderOf, 2, kLibm | kReals, 0, SignedRemainder::of(x, y, fmodOf(x, y)))
+SIM_ELEMENT(RemainderScalar, 1, kLibm | kReals, 1, SignedRemainder::of(x, p[0], fmodOf(x, p[0])))
+SIM_ELEMENT(ScalarRemainder, 1, kLibm | kReals, 1, SignedRemainder::of(p[0], x, fmodOf(p[0], x)))
+constexpr Loops kFmod = withDivideLoop<Fmod, Remainder, Number::kNone>();
+constexpr Loops kFmodScalar = withDivideLoop<FmodScalar, Remainder, Number::kSecond>();
+constexpr Loops kRemainder = withDivideLoop<RemainderOf, SignedRemainder, Number::kNone>();
+constexpr Loops kRemainderScalar = withDivideLoop<RemainderScalar, SignedRemainder, Number::kSecond>();
+constexpr Loops kScalarRemainder = withDivideLoop<ScalarRemainder, SignedRemainder, Number::kFirst>();
 
 /* log(exp(a) + exp(b)); the difference of equal infinities is NaN, and their sum is what they are. */
 template <class C>
-C logAddExp(C a, C b) {
-  if (a == b && std::fabs(a) > std::numeric_limits<C>::max()) return a;
+SIM_INLINE C logAddExp(C a, C b) {
   const C high = a > b ? a : b, low = a > b ? b : a;
-  return isNan(a) || isNan(b) ? a + b : high + std::log1p(std::exp(low - high));
+  const C sum = high + vec::log1pOfExp(low - high), equal = a == b ? a : sum;
+  const C found = std::fabs(a) > std::numeric_limits<C>::max() ? equal : sum;
+  return isNan(a) || isNan(b) ? a + b : found;
 }
 
 template <class C>
-C logAddExp2(C a, C b) {
-  if (a == b && std::fabs(a) > std::numeric_limits<C>::max()) return a;
+SIM_INLINE C logAddExp2(C a, C b) {
   const C high = a > b ? a : b, low = a > b ? b : a;
-  return isNan(a) || isNan(b) ? a + b : high + std::log1p(std::exp2(low - high)) * C(1.44269504088896340736);
+  const C sum = high + vec::log1p(vec::exp2(low - high)) * C(1.44269504088896340736), equal = a == b ? a : sum;
+  const C found = std::fabs(a) > std::numeric_limits<C>::max() ? equal : sum;
+  return isNan(a) || isNan(b) ? a + b : found;
 }
 
 /* 0 where x is 0, whatever y is, NaN apart. */
@@ -220,14 +290,14 @@ aclnnStatus prepareComplex(aclOpExecutor &executor, const Argument *, const OpBo
 
 }  // namespace
 
-SIM_POINTWISE(aclnnFmodTensor, 2, kLibm | kReals, 0, kSameType, fmodOf(x, y))
-SIM_POINTWISE(aclnnFmodScalar, 1, kLibm | kReals, 1, kPromoteFirst, fmodOf(x, p[0]))
-SIM_POINTWISE(aclnnRemainderTensorTensor, 2, kLibm | kReals, 0, kSameType, remainderOf(x, y))
-SIM_POINTWISE(aclnnRemainderTensorScalar, 1, kLibm | kReals, 1, kPromoteFirst, remainderOf(x, p[0]))
-SIM_POINTWISE(aclnnRemainderScalarTensor, 1, kLibm | kReals, 1, kPromoteFirst, remainderOf(p[0], x))
+SIM_OP(aclnnFmodTensor, prepareElementwise, &kFmod, kSameType)
+SIM_OP(aclnnFmodScalar, prepareElementwise, &kFmodScalar, kPromoteFirst)
+SIM_OP(aclnnRemainderTensorTensor, prepareElementwise, &kRemainder, kSameType)
+SIM_OP(aclnnRemainderTensorScalar, prepareElementwise, &kRemainderScalar, kPromoteFirst)
+SIM_OP(aclnnRemainderScalarTensor, prepareElementwise, &kScalarRemainder, kPromoteFirst)
 SIM_POINTWISE(aclnnAtan2, 2, kLibm | kFloats, 0, kFloatResult, std::atan2(x, y))
-SIM_POINTWISE(aclnnLogAddExp, 2, kLibm | kFloats, 0, kFloatResult, logAddExp(x, y))
-SIM_POINTWISE(aclnnLogAddExp2, 2, kLibm | kFloats, 0, kFloatResult, logAddExp2(x, y))
+SIM_POINTWISE(aclnnLogAddExp, 2, kFloats, 0, kFloatResult, logAddExp(x, y))
+SIM_POINTWISE(aclnnLogAddExp2, 2, kFloats, 0, kFloatResult, logAddExp2(x, y))
 SIM_POINTWISE(aclnnXLogYTensor, 2, kLibm | kFloats, 0, kFloatResult, xLogY(x, y))
 SIM_POINTWISE(aclnnXLogYScalarOther, 1, kLibm | kFloats, 1, kFloatResult | kPromoteFirst, xLogY(x, p[0]))
 SIM_POINTWISE(aclnnXLogYScalarSelf, 1, kLibm | kFloats, 1, kFloatResult | kPromoteFirst, xLogY(p[0], x))
@@ -326,14 +396,17 @@ C lerp(C start, C end, C weight) {
   return std::fabs(weight) < C(0.5) ? start + weight * (end - start) : end - (end - start) * (C(1) - weight);
 }
 
+/* NaN stays. Two selections without a branch, as in larger. */
 template <class C>
-C atLeast(C x, C low) {
-  return isNan(x) || x > low ? x : low;
+SIM_INLINE C atLeast(C x, C low) {
+  const C most = x > low ? x : low;
+  return isNan(x) ? x : most;
 }
 
 template <class C>
-C atMost(C x, C high) {
-  return isNan(x) || x < high ? x : high;
+SIM_INLINE C atMost(C x, C high) {
+  const C least = x < high ? x : high;
+  return isNan(x) ? x : least;
 }
 
 SIM_ELEMENT(Addcmul, 3, kAll, 1, add(x, product(product(p[0], y), z)))

@@ -47,11 +47,11 @@ namespace {
 constexpr double kPi = 3.14159265358979323846, kLog2 = 0.69314718055994530942;
 
 template <class C>
-C exp2(C x) {
+SIM_INLINE C exp2(C x) {
   if constexpr (std::is_same<C, Complex>::value) {
     return std::exp(x * kLog2);
   } else {
-    return std::exp2(x);
+    return vec::exp2(x);
   }
 }
 
@@ -118,7 +118,7 @@ bool negative(C x) {
 }
 
 template <class C>
-bool infinite(C x) {
+SIM_INLINE bool infinite(C x) {
   if constexpr (std::is_same<C, int64_t>::value) {
     return false;
   } else {
@@ -127,9 +127,9 @@ bool infinite(C x) {
 }
 
 template <class C>
-C finite(C x, const C *p) {
-  if (isNan(x)) return p[0];
-  return infinite(x) ? p[x > C(0) ? 1 : 2] : x;
+SIM_INLINE C finite(C x, const C *p) {
+  const C bounded = infinite(x) ? (x > C(0) ? p[1] : p[2]) : x;
+  return isNan(x) ? p[0] : bounded;
 }
 
 template <class C>
@@ -201,14 +201,14 @@ SIM_POINTWISE(aclnnAsinh, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std:
 SIM_POINTWISE(aclnnAtan, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::atan(x))
 SIM_POINTWISE(aclnnAtanh, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::atanh(x))
 SIM_POINTWISE(aclnnCos, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::cos(x))
-SIM_POINTWISE(aclnnCosh, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::cosh(x))
+SIM_POINTWISE(aclnnCosh, 1, kFloats | kComplexes, 0, kFloatResult, vec::cosh(x))
 SIM_POINTWISE(aclnnSin, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::sin(x))
-SIM_POINTWISE(aclnnSinh, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::sinh(x))
+SIM_POINTWISE(aclnnSinh, 1, kFloats | kComplexes, 0, kFloatResult, vec::sinh(x))
 SIM_POINTWISE(aclnnTan, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::tan(x))
 SIM_POINTWISE(aclnnSinc, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, sinc(x))
-SIM_POINTWISE(aclnnExp2, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, exp2(x))
-SIM_POINTWISE(aclnnExpm1, 1, kLibm | kFloats, 0, kFloatResult, std::expm1(x))
-SIM_POINTWISE(aclnnLog1p, 1, kLibm | kFloats, 0, kFloatResult, std::log1p(x))
+SIM_POINTWISE(aclnnExp2, 1, kFloats | kComplexes, 0, kFloatResult, exp2(x))
+SIM_POINTWISE(aclnnExpm1, 1, kFloats, 0, kFloatResult, vec::expm1(x))
+SIM_POINTWISE(aclnnLog1p, 1, kFloats, 0, kFloatResult, vec::log1p(x))
 SIM_POINTWISE(aclnnLog10, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::log10(x))
 SIM_POINTWISE(aclnnLog2, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, log2(x))
 SIM_ELEMENTWISE(aclnnCeil, Ceil, kSameType)

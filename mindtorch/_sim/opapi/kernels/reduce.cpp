@@ -501,11 +501,13 @@ struct Moments {
   double mean = 0, squares = 0;
   int64_t count;
   explicit Moments(const aclOpExecutor &, int64_t elements) : count(elements) {}
-  void add(int pass, double x) {
-    if (pass == 0) {
-      mean += x;
-    } else {
-      squares += (x - mean) * (x - mean);
+  void add(int pass, const double *values, int64_t length) {
+    for (int64_t i = 0; i < length; ++i) {
+      if (pass == 0) {
+        mean += values[i];
+      } else {
+        squares += (values[i] - mean) * (values[i] - mean);
+      }
     }
   }
   void endPass(int pass) {
@@ -538,11 +540,13 @@ struct LogSumExp {
   using Element = double;
   double largest = -std::numeric_limits<double>::infinity(), sum = 0;
   explicit LogSumExp(const aclOpExecutor &, int64_t) {}
-  void add(int pass, double x) {
-    if (pass == 0) {
-      largest = larger(largest, x);
-    } else {
-      sum += std::exp(x - largest);
+  void add(int pass, const double *values, int64_t length) {
+    for (int64_t i = 0; i < length; ++i) {
+      if (pass == 0) {
+        largest = larger(largest, values[i]);
+      } else {
+        sum += std::exp(values[i] - largest);
+      }
     }
   }
   void endPass(int pass) {
@@ -551,20 +555,36 @@ struct LogSumExp {
   void results(const aclOpExecutor &, double *out) const { out[0] = std::log(sum) + largest; }
 };
 
+/* In partial products, which the processor can overlap. */
+template <class C>
+SIM_CLONES C productOf(const C *values, int64_t count) {
+  C parts[kParts], product = C(1);
+  int64_t i = 0;
+  if (count >= kParts) {
+    std::fill(parts, parts + kParts, C(1));
+    for (; i + kParts <= count; i += kParts) {
+      for (int64_t k = 0; k < kParts; ++k) parts[k] = multiply(parts[k], values[i + k]);
+    }
+    for (const C &part : parts) product = multiply(product, part);
+  }
+  for (; i < count; ++i) product = multiply(product, values[i]);
+  return product;
+}
+
 template <class C>
 struct Product {
   static constexpr int kPasses = 1;
   using Element = C;
   C value = C(1);
   explicit Product(const aclOpExecutor &, int64_t) {}
-  void add(int, C x) { value = multiply(value, x); }
+  void add(int, const C *values, int64_t count) { value = multiply(value, productOf(values, count)); }
   void endPass(int) {}
   void results(const aclOpExecutor &, C *out) const { out[0] = value; }
 };
 
 template <>
-void Product<Boolean>::add(int, Boolean x) {
-  value = value != 0 && x != 0;
+void Product<Boolean>::add(int, const Boolean *values, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) value = value != 0 && values[i] != 0;
 }
 
 template <class F>
@@ -587,7 +607,7 @@ aclError runFold(const aclOpExecutor &executor) {
       for (int64_t at = 0; at < inner; at += kBlock) {
         const int64_t count = std::min(kBlock, inner - at);
         const C *values = static_cast<const C *>(elements.read(buffer, count));
-        for (int64_t k = 0; k < count; ++k) fold.add(pass, values[k]);
+        fold.add(pass, values, count);
       }
       fold.endPass(pass);
     }

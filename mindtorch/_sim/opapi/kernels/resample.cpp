@@ -186,7 +186,7 @@ struct Plan {
   Table tables[3];
   Operand image, positions;
   int64_t image_size, position_count;
-  char *image_plane, *positions_plane;
+  char *image_plane, *positions_plane, *line; /* a line of the image */
 };
 
 const Operand &imageOf(const aclOpExecutor &executor) {
@@ -209,7 +209,8 @@ uint64_t workspaceOf(const aclOpExecutor &executor) {
     positions *= planeSize(positionsOf(executor), dims, axis);
     entries += planeSize(positionsOf(executor), dims, axis) * (1 + 2 * executor.attributes[kMostTaps]);
   }
-  return roundUp(static_cast<uint64_t>((image + positions) * kItem + entries * 8));
+  const int64_t line = planeSize(imageOf(executor), dims, dims - 1);
+  return roundUp(static_cast<uint64_t>((image + positions + line) * kItem + entries * 8));
 }
 
 void fillTable(const aclOpExecutor &executor, int axis, Table *table) {
@@ -252,6 +253,7 @@ Plan planOf(const aclOpExecutor &executor) {
   }
   plan.image_plane = reinterpret_cast<char *>(extent);
   plan.positions_plane = plan.image_plane + plan.image_size * kItem;
+  plan.line = plan.positions_plane + plan.position_count * kItem;
   return plan;
 }
 
@@ -264,56 +266,103 @@ struct SumOf<float> {
   using Type = double;
 };
 
-/* Calls tap(position, image element, weight) for all of them. */
-template <class Tap>
-void forEachTap(const Plan &plan, Tap tap) {
+/* Whether each position has one element, which counts as it is. */
+bool copies(const Plan &plan) {
+  for (const Table &table : plan.tables) {
+    for (int64_t i = 0; i < table.positions; ++i) {
+      if (table.counts[i] != 1 || table.weights[i * table.most] != 1.0) return false;
+    }
+  }
+  return true;
+}
+
+/* Calls row(first position, line(tap)) for each row of positions, where line(use) calls use(line of the image, weight)
+ * for the lines that the row is made of. */
+template <class Row>
+void forEachRow(const Plan &plan, Row row) {
   const Table &z = plan.tables[0], &y = plan.tables[1], &x = plan.tables[2];
   int64_t position = 0;
   for (int64_t i = 0; i < z.positions; ++i) {
-    for (int64_t j = 0; j < y.positions; ++j) {
-      for (int64_t k = 0; k < x.positions; ++k, ++position) {
+    for (int64_t j = 0; j < y.positions; ++j, position += x.positions) {
+      row(position, [&, i, j](auto use) {
         for (int64_t a = i * z.most; a < i * z.most + z.counts[i]; ++a) {
           for (int64_t b = j * y.most; b < j * y.most + y.counts[j]; ++b) {
-            const int64_t line = (z.indices[a] * y.image + y.indices[b]) * x.image;
-            const double weight = z.weights[a] * y.weights[b];
-            for (int64_t c = k * x.most; c < k * x.most + x.counts[k]; ++c) {
-              tap(position, line + x.indices[c], weight * x.weights[c]);
-            }
+            use((z.indices[a] * y.image + y.indices[b]) * x.image, z.weights[a] * y.weights[b]);
           }
         }
-      }
+      });
     }
   }
 }
 
+template <class To, class From, class Weight>
+SIM_CLONES void addLine(To *to, const From *from, Weight weight, int64_t count) {
+  SIM_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) {
+    to[i] = static_cast<To>(add(static_cast<Weight>(to[i]), multiply(weight, static_cast<Weight>(from[i]))));
+  }
+}
+
+/* A row of positions is made of one line, the weighted sum of those of the image. */
 template <class C>
 void gatherPlane(const Plan &plan) {
   using Sum = typename SumOf<C>::Type;
+  const Table &x = plan.tables[2];
   const C *image = reinterpret_cast<const C *>(plan.image_plane);
   C *positions = reinterpret_cast<C *>(plan.positions_plane);
-  int64_t current = 0;
-  Sum sum = Sum(0);
-  forEachTap(plan, [&](int64_t position, int64_t element, double weight) {
-    if (position != current) {
-      positions[current] = static_cast<C>(sum);
-      for (++current; current < position; ++current) positions[current] = C(0);
-      sum = Sum(0);
+  Sum *line = reinterpret_cast<Sum *>(plan.line);
+  const bool copied = copies(plan);
+  forEachRow(plan, [&](int64_t first, auto lines) {
+    C *row = positions + first;
+    if (copied) {
+      lines([&](int64_t start, double) {
+        for (int64_t k = 0; k < x.positions; ++k) row[k] = image[start + x.indices[k * x.most]];
+      });
+      return;
     }
-    sum = add(sum, multiply(static_cast<Sum>(weight), static_cast<Sum>(image[element])));
+    std::fill_n(line, x.image, Sum(0));
+    lines([&](int64_t start, double weight) { addLine(line, image + start, static_cast<Sum>(weight), x.image); });
+    for (int64_t k = 0; k < x.positions; ++k) {
+      const int64_t *indices = x.indices + k * x.most;
+      const double *weights = x.weights + k * x.most;
+      Sum sum = Sum(0);
+      for (int64_t c = 0; c < x.counts[k]; ++c) {
+        sum = add(sum, multiply(static_cast<Sum>(weights[c]), line[indices[c]]));
+      }
+      row[k] = static_cast<C>(sum);
+    }
   });
-  positions[current] = static_cast<C>(sum);
-  for (++current; current < plan.position_count; ++current) positions[current] = C(0);
 }
 
 template <class C>
 void scatterPlane(const Plan &plan) {
   using Sum = typename SumOf<C>::Type;
+  const Table &x = plan.tables[2];
   C *image = reinterpret_cast<C *>(plan.image_plane);
   const C *positions = reinterpret_cast<const C *>(plan.positions_plane);
+  Sum *line = reinterpret_cast<Sum *>(plan.line);
   std::fill_n(image, plan.image_size, C(0));
-  forEachTap(plan, [&](int64_t position, int64_t element, double weight) {
-    image[element] = static_cast<C>(add(static_cast<Sum>(image[element]),
-                                        multiply(static_cast<Sum>(weight), static_cast<Sum>(positions[position]))));
+  const bool copied = copies(plan);
+  forEachRow(plan, [&](int64_t first, auto lines) {
+    const C *row = positions + first;
+    if (copied) {
+      lines([&](int64_t start, double) {
+        for (int64_t k = 0; k < x.positions; ++k) {
+          C &element = image[start + x.indices[k * x.most]];
+          element = add(element, row[k]);
+        }
+      });
+      return;
+    }
+    std::fill_n(line, x.image, Sum(0));
+    for (int64_t k = 0; k < x.positions; ++k) {
+      const int64_t *indices = x.indices + k * x.most;
+      const double *weights = x.weights + k * x.most;
+      for (int64_t c = 0; c < x.counts[k]; ++c) {
+        line[indices[c]] = add(line[indices[c]], multiply(static_cast<Sum>(weights[c]), static_cast<Sum>(row[k])));
+      }
+    }
+    lines([&](int64_t start, double weight) { addLine(image + start, line, static_cast<Sum>(weight), x.image); });
   });
 }
 

@@ -195,11 +195,12 @@ template <bool IgnoreNan>
 struct Median {
   template <class C>
   static int64_t select(const aclOpExecutor &, Ranked<C> *ranked, int64_t length) {
-    std::sort(ranked, ranked + length, comesBefore<C, false>);
-    int64_t scalars = length;
-    while (scalars > 0 && isNan(ranked[scalars - 1].value)) --scalars;
+    int64_t scalars = 0;
+    for (int64_t i = 0; i < length; ++i) scalars += !isNan(ranked[i].value);
     const bool spoilt = IgnoreNan ? scalars == 0 : scalars < length;
-    ranked[0] = ranked[spoilt ? scalars : (scalars - 1) / 2];
+    const int64_t wanted = spoilt ? scalars : (scalars - 1) / 2;
+    std::nth_element(ranked, ranked + wanted, ranked + length, comesBefore<C, false>);
+    ranked[0] = ranked[wanted];
     return 1;
   }
 };
