@@ -266,11 +266,21 @@ cdef int raise_missing_arguments(OperatorFunction function, PyObject **bound, Py
                     f"argument{'s' if len(absent) == 1 else ''}: {', '.join(absent)}")
 
 
+cdef int count_overloads(OperatorFunction function, Py_ssize_t given) except -1:
+    """How many overloads take as many arguments: of a single one torch says what is wrong with the call."""
+    cdef int count = 0
+    for signature in function.signatures.splitlines():
+        parameters = [parameter for parameter in signature.strip(" *()").split(", ") if parameter not in ("", "*")]
+        required = [parameter for parameter in parameters if " = " not in parameter]
+        count += len(required) <= given - function.is_method <= len(parameters)
+    return count
+
+
 cdef int raise_wrong_keyword(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t nargs,
                              PyObject *names, object name, int parameter) except -1:
     if parameter >= 0:
         raise TypeError(f"{function.name}() got multiple values for argument '{name}'")
-    if function.signatures is not None:
+    if function.signatures is not None and count_overloads(function, nargs + PyTuple_GET_SIZE(names)) != 1:
         raise_no_matching_overload(function, values, nargs, names)
     for i in range(function.parameter_count):
         if bound[i] == NULL and function.defaults[i] is REQUIRED and function.names[i] not in <object>names:

@@ -25,7 +25,11 @@ Values inputs() {
   return values;
 }
 
-double logistic(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
+/* 0 where float's exp(-x) overflows, as torch's. */
+double logistic(double x) {
+  if (std::isinf(std::exp(-static_cast<float>(x)))) return 0;
+  return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
+}
 
 /* How many floats lie between; 0 for the same infinity, and for two NaNs. */
 double distance(double actual, double expected) {

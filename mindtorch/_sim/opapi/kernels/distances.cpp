@@ -53,7 +53,8 @@ double distance(const double *x, const double *y, int64_t count, double p, bool 
 
 /* The derivative of a distance by a coordinate of its first row. */
 double distanceGradOf(double difference, double distance, double p) {
-  if ((isNan(difference) && p != 0.0) || (std::isinf(difference) && std::isinf(p))) return NAN;
+  if (isNan(difference) && p != 0.0) return NAN;
+  if (std::isinf(p) && (std::isinf(difference) || isNan(distance))) return NAN;
   if (p == 0.0 || difference == 0.0 || distance == 0.0) return 0.0;
   const double sign = difference < 0.0 ? -1.0 : 1.0, size = std::fabs(difference);
   if (p == 1.0) return sign;
@@ -114,8 +115,9 @@ aclError runCdistBackward(const aclOpExecutor &executor) {
     others_from.read(other);
     grads_from.read(grads);
     distances_from.read(distances);
-    /* The largest difference is found from the inputs, as the stored distances may be rounded. */
+    /* The largest difference is found from the inputs, as the stored distances may be rounded. A NaN stays. */
     for (int64_t i = 0; std::isinf(p) && i < rows * others; ++i) {
+      if (isNan(distances[i])) continue;
       distances[i] = distance(one + i / others * columns, other + i % others * columns, columns, p, false);
     }
     std::fill_n(slopes, rows * columns, 0.0);

@@ -157,17 +157,18 @@ int64_t placeOf(const Operand &operand, int64_t row, int64_t c) {
 }
 
 /* Sets the marks of a row's labels (the classes before the first -1) and returns their number; -1 if a label is out
- * of range. */
+ * of range, also behind the first -1. */
 int64_t markLabels(const Operand &targets, const Operand &marks, int64_t row, int64_t classes) {
   for (int64_t c = 0; c < classes; ++c) writeAt(marks, placeOf(marks, row, c), 0.0);
+  int64_t labels = classes;
   for (int64_t k = 0; k < classes; ++k) {
     int64_t label;
     loadStrided(targets.type, kI64)(targets.host + placeOf(targets, row, k) * targets.item, 0, &label, 1);
-    if (label < 0) return k;
-    if (label >= classes) return -1;
-    writeAt(marks, placeOf(marks, row, label), 1.0);
+    if (label < -1 || label >= classes) return -1;
+    if (label < 0) labels = std::min(labels, k);
+    if (k < labels) writeAt(marks, placeOf(marks, row, label), 1.0);
   }
-  return classes;
+  return labels;
 }
 
 aclError runMultilabel(const aclOpExecutor &executor) {
