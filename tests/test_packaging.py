@@ -157,7 +157,7 @@ def test_a_wheel_for_a_release_of_cann_says_so(built):
     assert "\nClassifier: Programming Language :: Python :: 3.11\n" in metadata
     addresses = {**ADDRESSES, "CANN documentation": "https://www.hiascend.com/document"}
     assert dict(re.findall(r"^Project-URL: (.+?), (.+)$", metadata, re.MULTILINE)) == addresses
-    assert re.findall(r"^Provides-Extra: (.+)$", metadata, re.MULTILINE) == ["mpi", "tensorboard"]      # no developers'
+    assert re.findall(r"^Provides-Extra: (.+)$", metadata, re.MULTILINE) == ["mpi", "tensorboard", "scipy"]      # no developers'
 
 
 @pytest.mark.slow
