@@ -13,7 +13,7 @@ SPACES = {"torch": (mindtorch, "_VariableFunctions.pyi", None),
 # Names that are not taken, with the reason.
 EXCEPTIONS = {
     "dequantize": "a list: there are no quantised tensors",
-    "add sub mul floor_divide": "torch itself refuses out= of the methods",
+    "add sub mul floor_divide true_divide": "torch itself refuses out= of the methods",
     "addmm baddbmm bmm mm": "out_dtype= of CUDA's kernels",
     "full": "torch itself refuses names=",
     "gru lstm rnn_relu rnn_tanh": "nn calls them, by position",
