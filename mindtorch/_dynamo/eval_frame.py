@@ -46,7 +46,7 @@ class OptimizedModule(Module):
             raise TypeError(f"{type(self._orig_mod).__name__} does not support len()")
         return len(self._orig_mod)
 
-    def _is_own_(self, name):
+    def _is_own_attribute(self, name):
         """Whether an attribute that is set or deleted is this module's, and not that of the module inside."""
         return name in ("_orig_mod", "forward") or name in self.__dict__ or hasattr(type(self), name)
 
@@ -55,13 +55,13 @@ class OptimizedModule(Module):
         return module if name == "_orig_mod" else getattr(module, name)
 
     def __setattr__(self, name, value):
-        if self._is_own_(name):
+        if self._is_own_attribute(name):
             super().__setattr__(name, value)
         else:
             setattr(self._orig_mod, name, value)
 
     def __delattr__(self, name):
-        if self._is_own_(name):
+        if self._is_own_attribute(name):
             super().__delattr__(name)
         else:
             delattr(self._orig_mod, name)

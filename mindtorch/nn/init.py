@@ -388,7 +388,7 @@ OVERRIDABLE = ("uniform_", "normal_", "constant_", "kaiming_uniform_")
 for _name in OVERRIDABLE:
     globals()[_name] = published(globals()[_name], __name__, _name, "torch.nn.init", in_python=True)
 
-# torch's functions for one distribution or value each, which programs call to pass no checks.
+# torch has these for its own use. Some programs call them.
 _no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
 _no_grad_fill_, _no_grad_zero_ = constant_, zeros_
 
